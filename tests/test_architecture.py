@@ -54,7 +54,6 @@ ARROWS: dict[str, set[str]] = {
     "hex": set(),
 }
 FOR_ALL = {
-    "choices",
     "errors",
     "extras",
     "files",
@@ -63,6 +62,7 @@ FOR_ALL = {
     "locks",
     "outside",
     "parquet",
+    "settings",
     "__init__",
 }  # these import nothing of ours but one another
 WITHOUT_TORCH = ("hex", "search")
@@ -109,23 +109,23 @@ IMPORT_NAMES = {
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 CODE_LINES = {
-    "commands": 5880,
-    "tuning": 4370,
-    "reporting": 4330,
-    "hex": 3440,
-    "selfplay": 3060,
-    "tasks": 2970,
-    "arena": 2720,
-    "training": 2420,
-    "accelerate": 2010,
-    "nets": 1770,
-    "search": 1580,
-    "bench": 1220,
-    "api": 1170,
-    "web": 1120,
-    "cluster": 570,
-    "planning": 380,
-    "tracking": 370,
+    "commands": 5800,
+    "tuning": 4360,
+    "reporting": 4325,
+    "hex": 3400,
+    "selfplay": 2610,
+    "tasks": 2860,
+    "arena": 2585,
+    "training": 2005,
+    "accelerate": 1995,
+    "nets": 1705,
+    "search": 1400,
+    "bench": 1215,
+    "api": 1160,
+    "web": 1110,
+    "cluster": 555,
+    "planning": 376,
+    "tracking": 360,
     "testing": 200,
 }
 """Most code lines of a room. A room that has become smaller gets a lower number; a higher one needs a reason."""
@@ -408,12 +408,12 @@ def test_only_accelerate_asks_what_the_hardware_is() -> None:
 
 
 def test_one_module_tells_the_search_algorithms_apart() -> None:
-    """No other module reads `.gumbel` or `.puct` of settings, asks for a name, or imports their kernels."""
+    """No other module reads `.gumbel` or `.puct` of settings, asks for a name, or names their kernels."""
     telling = set()
     for name, tree in modules().items():
-        if {"hexlit.search.gumbel", "hexlit.search.puct"} & set(imports(name, tree)):
-            telling.add(name)
         for node in ast.walk(tree):
+            if isinstance(node, ast.Name | ast.alias) and getattr(node, "id", "").startswith(("gumbel_", "puct_")):
+                telling.add(name)
             reads = isinstance(node, ast.Attribute) and node.attr in ("gumbel", "puct")
             asks = isinstance(node, ast.Compare) and any(
                 isinstance(part, ast.Constant) and part.value in ("gumbel", "puct") for part in ast.walk(node)

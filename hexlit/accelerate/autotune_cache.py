@@ -58,12 +58,12 @@ def choices_file() -> Path:
 
 def _read(path: Path) -> dict[str, dict[str, object]]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        result = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # ValueError: neither UTF-8 nor JSON
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         return {}
-    return {key: entry for key, entry in found.items() if isinstance(entry, dict)}
+    return {key: entry for key, entry in result.items() if isinstance(entry, dict)}
 
 
 def _milliseconds(seconds: dict[str, float]) -> dict[str, float]:

@@ -54,9 +54,9 @@ class _EveryRank(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, own: Tensor) -> Tensor:
-        found = [torch.empty_like(own) for _ in range(dist.get_world_size())]
-        dist.all_gather(found, own.contiguous())
-        return torch.stack(found)
+        result = [torch.empty_like(own) for _ in range(dist.get_world_size())]
+        dist.all_gather(result, own.contiguous())
+        return torch.stack(result)
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> Tensor:

@@ -49,8 +49,8 @@ def on_writer(call: Callable[[], T]) -> T:
     if not are_several():
         return call()
     value: Any = call() if dist.get_rank() == 0 else None
-    found: T = broadcast(value)
-    return found
+    result: T = broadcast(value)
+    return result
 
 
 def all_gather(value: T) -> list[T]:

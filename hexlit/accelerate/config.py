@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number, one_of
 
 DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
 TRAINING_PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
@@ -14,7 +14,7 @@ COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-
 
 
 @dataclass
-class AcceleratorConfig:
+class AcceleratorConfig(Settings, section="accelerator"):
     """Choices for the hardware; `build_profile` replaces `auto` and null by values for the chosen device.
 
     Raises:
@@ -24,7 +24,7 @@ class AcceleratorConfig:
     device: str = one_of(DEVICES, "auto")
     """Device. auto takes the first one that is there: cuda, mps or cpu."""
 
-    devices: int | None = None
+    devices: int | None = number(None, "[1, inf)")
     """Number of devices that train together, each with a process (rank) of its own: cuda's first ones, or parts of the
     cpu. Null: the number of processes that torchrun or srun has started, else 1. Each holds the whole network; FSDP is
     out of scope."""
@@ -58,14 +58,14 @@ class AcceleratorConfig:
     """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused and winograd
     (fp32 only). On a CPU auto is the faster of these two, measured once and remembered."""
 
-    train_batch: int | None = None
+    train_batch: int | None = number(None, "[1, inf)")
     """Examples in one optimisation step. Null: the recipe's `data.batch`, the same on every device."""
 
-    micro_batch: int | None = None
+    micro_batch: int | None = number(None, "[1, inf)")
     """Most examples that go through the network at once in training, on each device. The gradients of a step are added
     up over its micro-batches. It halves by itself when a single device runs out of memory. Null: the whole batch."""
 
-    evaluation_batch: int | None = None
+    evaluation_batch: int | None = number(None, "[1, inf)")
     """Examples in one call when the network is only evaluated. Null: the device's default."""
 
     checkpoint_gradients: bool = False
@@ -74,10 +74,10 @@ class AcceleratorConfig:
     fused_optimizer: bool | None = None
     """Whether an optimizer's update is one kernel. Null: yes, if the optimizer has one."""
 
-    workers: int | None = None
+    workers: int | None = number(None, "[0, inf)")
     """Number of processes that load data; 0: the main process loads. Null: the default of task and device."""
 
-    prefetch: int | None = None
+    prefetch: int | None = number(None, "[1, inf)")
     """Batches that each loading process prepares ahead. Null: 2. No effect without such processes."""
 
     persistent_workers: bool | None = None
@@ -87,27 +87,19 @@ class AcceleratorConfig:
     pin_memory: bool | None = None
     """Whether host batches are page-locked, which only cuda supports. Null: true on cuda and false elsewhere."""
 
-    memory_cap: float | None = None
+    memory_cap: float | None = number(None, "(0, inf)", unit="GiB")
     """Most device memory that torch may take, in GiB; only cuda and mps support it. Null: no limit."""
 
-    memory_warning: float = 8000.0
+    memory_warning: float = number(8000.0, "(0, inf)", unit="MB")
     """Memory of host or device, in MB (10^6 bytes), above which an epoch gets a warning."""
 
-    threads: int = 0
+    threads: int = number(0, "[0, inf)")
     """CPU threads of torch and of all other computations. 0: all cores that this process may use."""
 
     def __post_init__(self) -> None:
-        check_words(self, "accelerator")
+        super().__post_init__()
         if (self.devices or 1) > 1 and (self.device == "mps" or self.device.startswith("cuda:")):
             raise UsageError(f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device")
-        for key in ("devices", "train_batch", "micro_batch", "evaluation_batch", "prefetch"):
-            _at_least(key, getattr(self, key), 1)
-        for key in ("workers", "threads"):
-            _at_least(key, getattr(self, key), 0)
-        for key in ("memory_cap", "memory_warning"):
-            value = getattr(self, key)
-            if value is not None and not value > 0:
-                raise UsageError(f"accelerator.{key}={value}: must be above 0")
         if self.cudnn_benchmark and self.deterministic:
             raise UsageError(
                 "accelerator.cudnn_benchmark=true: chooses convolutions by their time, so it excludes "
@@ -125,8 +117,3 @@ class LoadingDefaults:
     """Examples in one call when the network is only evaluated."""
     workers: int
     """Number of processes that load data; there are none inside a notebook."""
-
-
-def _at_least(key: str, value: int | None, least: int) -> None:
-    if value is not None and value < least:
-        raise UsageError(f"accelerator.{key}={value}: must be {least} or more")

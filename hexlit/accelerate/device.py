@@ -9,8 +9,8 @@ import torch
 
 from hexlit.accelerate.config import DEVICES
 from hexlit.accelerate.memory import says_out_of_memory
-from hexlit.choices import check_word
 from hexlit.errors import UsageError
+from hexlit.settings import check_word
 
 log = logging.getLogger(__name__)
 

@@ -59,9 +59,9 @@ def processor_identity() -> str:
     model, flags = platform.processor() or platform.machine(), ""
     with contextlib.suppress(OSError):
         lines = [line.partition(":") for line in CPU_FILE.read_text(encoding="utf-8").splitlines()]
-        found = {name.strip().lower(): value.strip() for name, _, value in reversed(lines)}
-        model = found.get("model name", model)
-        flags = found.get("flags", found.get("features", ""))
+        result = {name.strip().lower(): value.strip() for name, _, value in reversed(lines)}
+        model = result.get("model name", model)
+        flags = result.get("flags", result.get("features", ""))
     digest = hashlib.sha256(" ".join(sorted(flags.split())).encode()).hexdigest()[:8]
     return f"{model} {digest}"
 

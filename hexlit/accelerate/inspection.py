@@ -121,13 +121,13 @@ def inspect_machine(
     """
     started = time.perf_counter()
     nvml = Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))
-    found: list[DeviceInspection] = []
+    result: list[DeviceInspection] = []
     for device in _devices():
         on_step(f"trying {device}")
-        found.append(inspect_device(device, nvml, compile, fused_obstacle, found))
-    with warnings_of("hexlit.accelerate.device") as said:
+        result.append(inspect_device(device, nvml, compile, fused_obstacle, result))
+    with warnings_of("hexlit.accelerate.device") as message:
         auto = str(choose_device("auto"))
-    chosen = next(device for device in found if device.device == auto)
+    chosen = next(device for device in result if device.device == auto)
     free_device = chosen.memory_free_bytes if auto.startswith("cuda") else None
     trials, limit = recommended_trials(
         usable_cores(), free_host_bytes(), TRIAL_HOST_BYTES, free_device, TRIAL_DEVICE_BYTES
@@ -137,8 +137,8 @@ def inspect_machine(
     return Inspection(
         versions=versions,
         host=_inspect_host(),
-        devices=found,
-        auto=AutoChoice(auto, said),
+        devices=result,
+        auto=AutoChoice(auto, message),
         trials=TrialAdvice(trials, limit, TRIAL_HOST_BYTES, TRIAL_DEVICE_BYTES),
         seconds=time.perf_counter() - started,
         reasons=reasons,

@@ -87,12 +87,12 @@ class Nvml:
         if visible is None:
             return handles
         uuids = [_text(self._library.nvmlDeviceGetUUID(handle)) for handle in handles]
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for entry in visible.split(","):
             name = entry.strip()
             if name.startswith("MIG-"):
                 try:
-                    found[name] = self._library.nvmlDeviceGetHandleByUUID(name)
+                    result[name] = self._library.nvmlDeviceGetHandleByUUID(name)
                 except self._library.NVMLError:
                     break
                 continue
@@ -102,8 +102,8 @@ class Nvml:
                 matches = [i for i, uuid in enumerate(uuids) if name.startswith("GPU-") and uuid.startswith(name)]
             if len(matches) != 1:
                 break
-            found[uuids[matches[0]]] = handles[matches[0]]
-        return list(found.values())
+            result[uuids[matches[0]]] = handles[matches[0]]
+        return list(result.values())
 
     def _read(self, handle: Any, pids: Collection[int]) -> DeviceReading:
         library, reasons = self._library, dict[str, str]()
@@ -145,8 +145,8 @@ def why_not_read(error: Exception) -> str:
     kind = type(error).__name__
     if kind in ("ModuleNotFoundError", "ImportError"):
         return "the package nvidia-ml-py is not installed"
-    said = " ".join(str(error).split())
-    reason = meanings.get(kind) or (f"{kind}: {said}" if said else kind)
+    message = " ".join(str(error).split())
+    reason = meanings.get(kind) or (f"{kind}: {message}" if message else kind)
     if reason == NO_DRIVER and platform.system() == "Darwin":
         return f"{NO_DRIVER}; on a Mac only the process itself knows"
     return reason

@@ -13,16 +13,21 @@ from hexlit.errors import UsageError
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
+def onednn_takes_bf16() -> bool:
+    """Whether oneDNN computes in bf16 on this CPU, in hardware or not: on x86 it does with AVX512."""
+    try:
+        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    except (AttributeError, RuntimeError):
+        return False
+
+
 def cpu_has_bf16() -> bool:
     """Whether this CPU multiplies bf16 in hardware (AVX512-BF16, AMX or Arm) and oneDNN uses it.
 
     oneDNN accepts bf16 on every AVX512 machine and emulates it, slowly, if the instructions are absent. On x86 the
     instructions themselves are therefore checked too.
     """
-    try:
-        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-            return False
-    except (AttributeError, RuntimeError):
+    if not onednn_takes_bf16():
         return False
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return True

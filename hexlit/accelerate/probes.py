@@ -160,7 +160,7 @@ def probe_compile(device: torch.device) -> CompileProbe:
             twin = copy.deepcopy(net)
             twin.compile(dynamic=False)
             graphs, start = _compiled_graphs(), time.perf_counter()
-            found = _outputs_and_gradients(twin, images)
+            result = _outputs_and_gradients(twin, images)
             seconds = time.perf_counter() - start
             if _compiled_graphs() == graphs:
                 raise RuntimeError("torch.compile ran the net without compiling it")
@@ -169,7 +169,7 @@ def probe_compile(device: torch.device) -> CompileProbe:
         return CompileProbe(False, None, None, why_all("works seconds difference", said(error)))
     finally:
         torch.compiler.reset()
-    difference = ((found - expected).abs().max() / expected.abs().max()).item()
+    difference = ((result - expected).abs().max() / expected.abs().max()).item()
     if not math.isfinite(difference):
         reasons = why_all("works difference", "what it computes is not finite")
         return CompileProbe(False, seconds, None, reasons)

@@ -46,8 +46,8 @@ def write_process_file(folder: Path) -> Path:
 
 def remove_process_file(folder: Path) -> None:
     """Remove the file; one that names another process stays."""
-    found = read_process_file(folder)
-    if found is not None and found.pid == os.getpid():
+    result = read_process_file(folder)
+    if result is not None and result.pid == os.getpid():
         (folder / PROCESS_FILE).unlink(missing_ok=True)
 
 

@@ -93,9 +93,9 @@ class RankLine:
         """Accept `peer` as the rank that it names; without the secret it is sent away."""
         peer.settimeout(_SECONDS_TO_GREET)
         with suppress(OSError):
-            said = _received(peer, _SECRET + _MESSAGE.size)
-            if secrets.compare_digest(said[:_SECRET], secret):
-                self._keep(peer, _MESSAGE.unpack(said[_SECRET:])[0])
+            message = _received(peer, _SECRET + _MESSAGE.size)
+            if secrets.compare_digest(message[:_SECRET], secret):
+                self._keep(peer, _MESSAGE.unpack(message[_SECRET:])[0])
                 return
         peer.close()
 
@@ -129,10 +129,10 @@ class RankLine:
         """The lost rank, from the end of `peer` or from its message; None after a goodbye."""
         rank = self._peers.pop(peer)
         try:
-            said = int(_MESSAGE.unpack(_received(peer, _MESSAGE.size))[0])
+            message = int(_MESSAGE.unpack(_received(peer, _MESSAGE.size))[0])
         except OSError:
             return rank
-        return None if said == _GOODBYE else said
+        return None if message == _GOODBYE else message
 
     def _tell(self, rank: int) -> None:
         """Pass on the loss of `rank`: to the other ranks, and to this process."""
@@ -151,10 +151,10 @@ def _received(peer: socket.socket, count: int) -> bytes:
     Raises:
         OSError: the other side ended first.
     """
-    found = b""
-    while len(found) < count:
-        part = peer.recv(count - len(found))
+    result = b""
+    while len(result) < count:
+        part = peer.recv(count - len(result))
         if not part:
             raise ConnectionResetError("the other side has ended")
-        found += part
-    return found
+        result += part
+    return result

@@ -98,30 +98,30 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
     Raises:
         UsageError: a variable is no number, or they contradict each other.
     """
-    found = os.environ if environment is None else environment
-    if _number(found, "WORLD_SIZE", 1) > 1 and "RANK" in found:
+    result = os.environ if environment is None else environment
+    if _number(result, "WORLD_SIZE", 1) > 1 and "RANK" in result:
         return Ranks(
-            rank=_number(found, "RANK"),
-            size=_number(found, "WORLD_SIZE"),
-            local_rank=_number(found, "LOCAL_RANK", _number(found, "RANK")),
-            local_size=_number(found, "LOCAL_WORLD_SIZE", _number(found, "WORLD_SIZE")),
-            address=found.get("MASTER_ADDR", Ranks.address),
-            port=_number(found, "MASTER_PORT", FIRST_PORT),
+            rank=_number(result, "RANK"),
+            size=_number(result, "WORLD_SIZE"),
+            local_rank=_number(result, "LOCAL_RANK", _number(result, "RANK")),
+            local_size=_number(result, "LOCAL_WORLD_SIZE", _number(result, "WORLD_SIZE")),
+            address=result.get("MASTER_ADDR", Ranks.address),
+            port=_number(result, "MASTER_PORT", FIRST_PORT),
         )
     # srun counts the tasks of its step. A batch script belongs to no step, however many tasks its job asked for.
-    if _number(found, "SLURM_STEP_NUM_TASKS", 1) > 1:
-        size = _number(found, "SLURM_STEP_NUM_TASKS")
-        machines = _number(found, "SLURM_STEP_NUM_NODES", 1)
-        first = Ranks.address if machines == 1 else first_machine(found.get("SLURM_STEP_NODELIST", Ranks.address))
+    if _number(result, "SLURM_STEP_NUM_TASKS", 1) > 1:
+        size = _number(result, "SLURM_STEP_NUM_TASKS")
+        machines = _number(result, "SLURM_STEP_NUM_NODES", 1)
+        first = Ranks.address if machines == 1 else first_machine(result.get("SLURM_STEP_NODELIST", Ranks.address))
         return Ranks(
-            rank=_number(found, "SLURM_PROCID"),
+            rank=_number(result, "SLURM_PROCID"),
             size=size,
-            local_rank=_number(found, "SLURM_LOCALID"),
+            local_rank=_number(result, "SLURM_LOCALID"),
             local_size=max(1, size // machines),
-            address=found.get("MASTER_ADDR", first),
-            port=_number(found, "MASTER_PORT", FIRST_PORT + _number(found, "SLURM_JOB_ID", 0) % 10_000),
+            address=result.get("MASTER_ADDR", first),
+            port=_number(result, "MASTER_PORT", FIRST_PORT + _number(result, "SLURM_JOB_ID", 0) % 10_000),
             by_srun=True,
-            cores=_number(found, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in found else None,
+            cores=_number(result, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in result else None,
         )
     return ALONE
 

@@ -88,13 +88,13 @@ def profiles(*arguments: str, **settings: Any) -> "pd.DataFrame":
     from hexlit.accelerate.profiles import every_profile
 
     with untouched_process():
-        found = every_profile(chosen.hardware, chosen.device_defaults)
+        result = every_profile(chosen.hardware, chosen.device_defaults)
     columns = {
         kind: {
             "on this machine": "no" if outlook.missing else "yes",
             **{name: getattr(outlook.profile, name) for name in SHOWN_SETTINGS},
         }
-        for kind, outlook in found.items()
+        for kind, outlook in result.items()
     }
     return pandas_here().DataFrame(columns)
 

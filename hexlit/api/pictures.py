@@ -99,5 +99,5 @@ def height_of(svg: str) -> int:
 
 
 def _length(svg: str, name: str) -> int:
-    found = re.search(rf"<svg[^>]*\s{name}=['\"]([0-9.]+)", svg)
-    return 0 if found is None else round(float(found[1]))
+    result = re.search(rf"<svg[^>]*\s{name}=['\"]([0-9.]+)", svg)
+    return 0 if result is None else round(float(result[1]))

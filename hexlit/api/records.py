@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.boards import NAMES, Board
 from hexlit.api.frames import frame
-from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
@@ -17,6 +16,7 @@ from hexlit.reporting.game_svg import game_svg
 from hexlit.selfplay.exporting import Overview, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games
 from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.settings import check_word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,8 +88,8 @@ class Games(Sequence[Game]):
 
     def __getitem__(self, number: Any) -> Any:
         """One game, or for a slice a list of them."""
-        found = self._records[number]
-        return [Game(one) for one in found] if isinstance(number, slice) else Game(found)
+        result = self._records[number]
+        return [Game(one) for one in result] if isinstance(number, slice) else Game(result)
 
     def __iter__(self) -> Iterator[Game]:
         """The games in their order."""

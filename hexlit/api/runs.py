@@ -37,16 +37,16 @@ class Run(Model):
         """All settings of the run, as plain values."""
         from omegaconf import OmegaConf
 
-        found = OmegaConf.to_container(OmegaConf.load(self.folder / ".hydra" / "config.yaml"), resolve=True)
-        assert isinstance(found, dict)
-        return {str(name): value for name, value in found.items()}
+        result = OmegaConf.to_container(OmegaConf.load(self.folder / ".hydra" / "config.yaml"), resolve=True)
+        assert isinstance(result, dict)
+        return {str(name): value for name, value in result.items()}
 
     @property
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`: the results of a run that has ended; empty before."""
         path = self.folder / "summary.json"
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return found
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return result
 
     @property
     def metrics(self) -> "pd.DataFrame":
@@ -116,12 +116,12 @@ def _figures(summary: dict[str, Any]) -> dict[str, str]:
     strength = format_strength(summary.get("strength") or {})
     if strength:
         return strength
-    found = {}
+    result = {}
     for part in ("val", "test"):
         values = summary.get(part) or {}
         if isinstance(values, list):  # the test of a forecaster is a table
             continue
         for name, value in values.get("model", values).items():
             if isinstance(value, int | float) and not isinstance(value, bool):
-                found[f"{part}.{name}"] = f"{value:,}" if isinstance(value, int) else format_figure(value)
-    return found
+                result[f"{part}.{name}"] = f"{value:,}" if isinstance(value, int) else format_figure(value)
+    return result

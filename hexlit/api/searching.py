@@ -16,7 +16,6 @@ from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
 from hexlit.search.search import Search as Machine
-from hexlit.search.search import outline
 
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile
@@ -82,7 +81,7 @@ class Search:
         ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
         colour = np.array([board.to_move], np.int8)
         result = machine.run(board.cells[None], colour, evaluator, ply=np.array([ply], np.int16))
-        return Searched(_pictured(board), result, outline(machine))
+        return Searched(_pictured(board), result, machine.root())
 
     def look(self, board: Position) -> Opinion:
         """Judge the position without any search.
@@ -111,10 +110,10 @@ class Search:
         swap = False if self._network is None else self._network.swap
         machine, evaluator = self._made(size, swap, len(cells))
         plies = np.full(len(cells), 3, np.int16)
-        found = machine.run(cells, colours, evaluator, ply=plies)
+        result = machine.run(cells, colours, evaluator, ply=plies)
         truth = solved_openings(size).tolist() if size in SOLVED else None
         judge = f"{self.judge}, {self.config.simulations} simulations"
-        return OpeningMap(-found.value, judge, truth)
+        return OpeningMap(-result.value, judge, truth)
 
     def _swap_of(self, board: Position) -> bool:
         """Whether the policies for `board` have the swap action."""

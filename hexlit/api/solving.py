@@ -30,9 +30,9 @@ class Solver:
         """Solve the position; raises `UsageError` where the game is over, or the board too large."""
         if board.winner:
             raise UsageError(f"the game is over, {NAMES[board.winner]} has won")
-        found = self._of(board.size).solve(board.cells, board.to_move)
+        result = self._of(board.size).solve(board.cells, board.to_move)
         shown = board if isinstance(board, Board) else Board(board.size, swap=board.swap, moves=board.moves)
-        return Solved(shown, found)
+        return Solved(shown, result)
 
     def openings(self, size: int) -> OpeningMap:
         """Whether each first move of Black wins; boards of 5 rows take a moment, of 7 half a minute.

@@ -146,13 +146,13 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
     with console_for(quiet) as console, tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         code = _run(command, console.file, errors)
         errors.seek(0)
-        said = errors.read().strip()
+        message = errors.read().strip()
     if code == INTERRUPTED:
         raise KeyboardInterrupt
     if code == MISTAKE:
-        raise UsageError(said.rpartition("\n")[2].removeprefix("hexlit train: "))
+        raise UsageError(message.rpartition("\n")[2].removeprefix("hexlit train: "))
     if code:
-        raise RuntimeError(f"the sweep ended with code {code}: {said}")
+        raise RuntimeError(f"the sweep ended with code {code}: {message}")
     return Sweep(folder)
 
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.arguments import overrides
 from hexlit.api.frames import pandas_here
-from hexlit.choices import check_word
 from hexlit.commands.in_process import settings_of, untouched_process
 from hexlit.commands.tasks import found, known_tasks
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
+from hexlit.settings import check_word
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     >>> hexlit.train("board=99")
     Traceback (most recent call last):
     ...
-    hexlit.errors.UsageError: board=99: networks and search take boards of 2 to 19 rows
+    hexlit.errors.UsageError: board=99: must be from 2 to 19
     """
     argv = overrides(arguments, settings)
     for flag in argv:

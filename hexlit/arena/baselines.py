@@ -6,17 +6,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.config import check_least
 from hexlit.arena.players import Judgement, JudgingPlayer, Player
-from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.jit import over_slices
 from hexlit.hex.rng import MOVE, draw, stones_key
 from hexlit.hex.solver import Solver, UnsolvedError
-from hexlit.search.alphabeta import alpha_beta_moves
-from hexlit.search.uct import uct_moves
+from hexlit.search.classic import alpha_beta_moves, uct_moves
+from hexlit.settings import check_numbers
 
 _log = logging.getLogger(__name__)
 
@@ -52,8 +50,8 @@ class TwoDistancePlayer(Player):
 
     def __init__(self, *, depth: int = 4, width: int = 8, seed: int = 0) -> None:
         """Search `depth` moves deep, at every node the `width` moves with the best potentials."""
-        check_least(1, depth=depth, width=width)
-        check_least(0, seed=seed)
+        check_numbers("[1, inf)", depth=depth, width=width)
+        check_numbers("[0, inf)", seed=seed)
         self.depth, self.width, self.seed = depth, width, seed
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
@@ -79,10 +77,9 @@ class RolloutPlayer(JudgingPlayer):
 
     def __init__(self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0) -> None:
         """`rollouts` random games per simulation; `exploration` weighs the width of the confidence bounds."""
-        check_least(1, simulations=simulations, rollouts=rollouts)
-        check_least(0, seed=seed)
-        if not 0 <= exploration < np.inf:
-            raise UsageError(f"exploration={exploration}: must be a number from 0 on")
+        check_numbers("[1, inf)", simulations=simulations, rollouts=rollouts)
+        check_numbers("[0, inf)", seed=seed)
+        check_numbers("[0, inf)", exploration=exploration)
         self.simulations, self.rollouts, self.exploration, self.seed = simulations, rollouts, exploration, seed
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
@@ -101,8 +98,8 @@ class SolverPlayer(Player):
 
     def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int | None = None) -> None:
         """For boards of `size` (2 to 8, as the solver); a position is given up after `node_limit` nodes."""
-        check_least(1, node_limit=node_limit)
-        check_least(0, seed=seed)
+        check_numbers("[1, inf)", node_limit=node_limit)
+        check_numbers("[0, inf)", seed=seed)
         self.unsolved = 0
         """Positions that the solver gave up."""
         self.node_limit, self.seed = node_limit, seed

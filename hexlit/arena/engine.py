@@ -114,9 +114,8 @@ class EngineProcess:
         printed = f"; it printed {_short(garbage)!r}" if garbage else ""
         while b"\n" not in self._output and (left := deadline - time.monotonic()) > 0:
             if len(self._output) > MOST_GARBAGE:
-                raise Forfeit(
-                    f"answers {command!r} with a line without an end, {_short(self._output.decode(errors='replace'))!r}"
-                )
+                start = _short(self._output.decode(errors="replace"))
+                raise Forfeit(f"answers {command!r} with a line without an end, {start!r}")
             if self._stdout not in (key.fileobj for key in self._selector.get_map().values()):
                 raise Forfeit(f"{self._end()} at {command!r}{printed}{self._quote()}")
             self._read(left)

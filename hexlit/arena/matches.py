@@ -4,9 +4,10 @@ Every opening is played twice, each player once with either colour. The rules ar
 taken cell or no cell loses the game, with a note, and the other games continue.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, permutations
 from typing import NamedTuple
 
@@ -205,12 +206,11 @@ def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced:
     check_plies(size, plies)
     random = np.random.default_rng([seed, size, plies])
     wanted = count * (CANDIDATES if balanced else 1)
-    drawn = list(islice(_different(size, _draws(size, plies, random, most=100 * wanted)), wanted))
+    draws = _draws(size, plies, random, most=100 * wanted)
+    drawn = list(islice(_different(draws, partial(position_key, size=size)), wanted))
     if len(drawn) < count:
-        raise UsageError(
-            f"{count} openings: a {size}x{size} board has {len(drawn)} of {plies} plies, turned ones counted once; "
-            "ask for fewer"
-        )
+        most = f"a {size}x{size} board has {len(drawn)} of {plies} plies, turned ones counted once"
+        raise UsageError(f"{count} openings: {most}")
     if not balanced:
         return drawn
     cells = np.stack([Board(size, moves=opening).cells for opening in drawn])
@@ -228,14 +228,11 @@ def random_openings(size: int, count: int, plies: int, seed: int) -> list[Openin
         UsageError: `plies` moves could decide the game, or too few openings were found.
     """
     check_plies(size, plies)
-    random = np.random.default_rng([seed, size, plies])
-    openings: dict[Stones, Opening] = {}
-    for _ in range(100 * count):
-        moves = tuple(random.choice(size * size, plies, replace=False).tolist())
-        openings.setdefault(stones_of(moves), moves)
-        if len(openings) == count:
-            return list(openings.values())
-    raise UsageError(f"{count} openings: a {size}x{size} board does not have that many of {plies} plies")
+    draws = _random_draws(size, plies, np.random.default_rng([seed, size, plies]), 100 * count)
+    openings = list(islice(_different(draws, stones_of), count))
+    if len(openings) < count:
+        raise UsageError(f"{count} openings: a {size}x{size} board does not have that many of {plies} plies")
+    return openings
 
 
 def check_plies(size: int, plies: int) -> None:
@@ -246,22 +243,22 @@ def check_plies(size: int, plies: int) -> None:
 
 def _draws(size: int, plies: int, random: np.random.Generator, most: int) -> Iterator[Opening]:
     """Random openings: short ones all there are, others `most` draws, perhaps with repeats."""
-    if plies <= ENUMERATED:
-        every = list(permutations(range(size * size), plies))
-        for index in random.permutation(len(every)):
-            yield every[index]
-        return
-    for _ in range(most):
-        yield tuple(random.choice(size * size, plies, replace=False).tolist())
+    if plies > ENUMERATED:
+        return _random_draws(size, plies, random, most)
+    every = list(permutations(range(size * size), plies))
+    return (every[index] for index in random.permutation(len(every)))
 
 
-def _different(size: int, openings: Iterator[Opening]) -> Iterator[Opening]:
-    """The `openings` with a new position; turned ones count as the same."""
+def _random_draws(size: int, plies: int, random: np.random.Generator, most: int) -> Iterator[Opening]:
+    return (tuple(random.choice(size * size, plies, replace=False).tolist()) for _ in range(most))
+
+
+def _different(openings: Iterable[Opening], key: Callable[[Opening], Stones]) -> Iterator[Opening]:
+    """The first of the `openings` with each key."""
     seen = set()
     for opening in openings:
-        key = position_key(opening, size)
-        if key not in seen:
-            seen.add(key)
+        if (stones := key(opening)) not in seen:
+            seen.add(stones)
             yield opening
 
 

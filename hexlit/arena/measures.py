@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -146,28 +147,25 @@ def describe_positions(positions: SolvedPositions) -> Document:
     """Their number, sources, share of wins, and how often a random move keeps a win (`random_move`)."""
     won = positions.won
     good = positions.winning_moves[won].sum(1) / np.count_nonzero(positions.cells[won] == 0, axis=1)
-    shares = []
-    for source, name in enumerate(positions.sources):
-        for stage, of_game in enumerate(STAGES):
-            inside = (positions.source == source) & (positions.stage == stage)
-            count = int(inside.sum())
-            stones = float(positions.stones[inside].mean()) if count else None
-            shares.append(
-                {
-                    "source": name,
-                    "stage": of_game,
-                    "count": count,
-                    "share": count / len(positions),
-                    "won": int((inside & won).sum()),
-                    "mean_stones": stones,
-                }
-            )
+
+    def share(source: int, stage: int) -> Document:
+        inside = (positions.source == source) & (positions.stage == stage)
+        count = int(inside.sum())
+        return {
+            "source": positions.sources[source],
+            "stage": STAGES[stage],
+            "count": count,
+            "share": count / len(positions),
+            "won": int((inside & won).sum()),
+            "mean_stones": float(positions.stones[inside].mean()) if count else None,
+        }
+
     return {
         "count": len(positions),
         "won": int(won.sum()),
         "unsolved": positions.unsolved,
         "random_move": float(good.mean()) if len(good) else None,
-        "shares": shares,
+        "shares": [share(*kind) for kind in product(range(len(positions.sources)), range(len(STAGES)))],
     }
 
 
@@ -228,6 +226,20 @@ def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[in
 
 
 @dataclass(frozen=True)
+class Thoroughness:
+    """How thoroughly a search is measured."""
+
+    pairs: int
+    """Distinct openings, each played twice, against its opponent."""
+    seed: int
+    """Of the openings."""
+    games: int
+    """Parallel games in the match and for the second speed."""
+    seconds: float
+    """Approximate length of one measurement of speed."""
+
+
+@dataclass(frozen=True)
 class Network:
     """A network for these searches."""
 
@@ -249,34 +261,22 @@ def measure_variant(
     variant: Variant,
     network: Network,
     positions: SolvedPositions | None,
-    *,
-    pairs: int,
-    seed: int,
-    games: int,
-    seconds: float,
+    how: Thoroughness,
     part: Part = measured_now,
 ) -> Document:
-    """One row of the table. Its match, its optimality and each of its speeds is a part.
+    """One row of the table: the match of `variant`, its optimality and each of its speeds is a `part`.
 
-    Args:
-        variant: the search to measure.
-        network: its network.
-        positions: solved ones for the optimality, which is None if none of them is won.
-        pairs: distinct openings, each played twice, against the variant's opponent.
-        seed: seed of the openings.
-        games: parallel games in the match and for the second speed.
-        seconds: approximate length of one measurement of speed.
-        part: gives the results of the parts.
+    The optimality is that in the solved `positions`, None if none of them is won.
 
     Returns:
         `algorithm`, `simulations`, `leaves`, `root_batch`, `opponent` (`policy` or `unbatched`), `match` and
         `optimality` (see `share_of`), and `one_game` and `many_games` (see `measure_speed`).
     """
-    config = variant.config
+    config, games = variant.config, how.games
 
     def match() -> Document:
         players = network.player(config, games), network.player(variant.opponent, games)
-        result = play_match(*players, size=network.size, pairs=pairs, seed=seed, opening_plies=OPENING_PLIES)
+        result = play_match(*players, size=network.size, pairs=how.pairs, seed=how.seed, opening_plies=OPENING_PLIES)
         return share_of(result.wins, result.games)
 
     def optimality() -> Document | None:
@@ -287,15 +287,12 @@ def measure_variant(
         return _share(keeps_the_win(positions, moves, won))
 
     return {
-        "algorithm": config.algorithm,
-        "simulations": config.simulations,
-        "leaves": config.leaves,
-        "root_batch": config.root_batch,
+        **{name: getattr(config, name) for name in ("algorithm", "simulations", "leaves", "root_batch")},
         "opponent": "policy" if variant.opponent is None else "unbatched",
         "match": part(f"{variant.name}, match", match),
         "optimality": part(f"{variant.name}, optimality", optimality),
-        "one_game": part(f"{variant.name}, one game", lambda: measure_speed(config, network, 1, seconds)),
-        "many_games": part(f"{variant.name}, many games", lambda: measure_speed(config, network, games, seconds)),
+        "one_game": part(f"{variant.name}, one game", lambda: measure_speed(config, network, 1, how.seconds)),
+        "many_games": part(f"{variant.name}, many games", lambda: measure_speed(config, network, games, how.seconds)),
     }
 
 

@@ -102,10 +102,8 @@ def read_first_game(path: Path) -> SgfGame:
     """The main line of the first game in `path`; raises `UsageError` if there is none."""
     try:
         is_file = path.is_file()
-        content = b""
-        if is_file:
-            with path.open("rb") as file:
-                content = file.read(LARGEST_FILE + 1)
+        with path.open("rb") if is_file else io.BytesIO() as file:
+            content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that cannot be one
         raise UsageError(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
     if not is_file:

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.config import check_least
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
@@ -22,6 +21,7 @@ from hexlit.hex.truth import STAGES, SolvedPositions, cached, won_positions
 from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.search.search import Search
+from hexlit.settings import check_numbers
 
 _FORMAT = 3  # part of the cache's file names; raise it when the same arguments give other positions
 
@@ -105,8 +105,8 @@ def game_positions(size: int, count: int, seed: int, cache: Path | None = None) 
         UsageError: an argument is out of range.
     """
     limits = limits_of(size)
-    check_least(1, count=count)
-    check_least(0, seed=seed)
+    check_numbers("[1, inf)", count=count)
+    check_numbers("[0, inf)", seed=seed)
     path = None
     if cache is not None:
         key = f"size{size}-count{count}-seed{seed}-min{limits.fewest_stones}-limit{limits.nodes}"

@@ -78,7 +78,6 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
     """
     count, index_of = len(names), {name: index for index, name in enumerate(names)}
     rows = [(index_of[first], index_of[second], counts) for (first, second), counts in results.items() if sum(counts)]
-    _check_connected(count, index_of[anchor], rows, names)
     random = np.random.default_rng([seed, count])
     wins = np.zeros((1 + RESAMPLES, count, count))
     played = np.zeros((count, count), np.int64)
@@ -90,21 +89,20 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
         wins[:, j, i] += weights @ [2, 1, 0]
         played[i, j] += counts[1] + 2 * counts[2]
         played[j, i] += counts[1] + 2 * counts[0]
+    from scipy.sparse.csgraph import connected_components  # half a second, which no match waits for at its start
+
+    _, group = connected_components(played)
+    apart = ", ".join(np.array(names)[group != group[index_of[anchor]]])
+    if apart:
+        raise ValueError(f"no games connect {apart} with the anchor {anchor}")
     elo = ELO * bradley_terry(wins, index_of[anchor])
     low, high = np.quantile(elo[1:], [0.025, 0.975], axis=0)
-    won, lost = played.sum(1), played.sum(0)
-    return [
-        Rating(
-            name,
-            float(elo[0, i]),
-            float(low[i]),
-            float(high[i]),
-            int(won[i] + lost[i]),
-            int(won[i]),
-            "at least" if not lost[i] and won[i] else "at most" if not won[i] and lost[i] else "",
-        )
-        for i, name in enumerate(names)
-    ]
+    ratings = []
+    for i, name in enumerate(names):
+        won, lost = int(played[i].sum()), int(played[:, i].sum())
+        bound = "at least" if won and not lost else "at most" if lost and not won else ""
+        ratings.append(Rating(name, float(elo[0, i]), float(low[i]), float(high[i]), won + lost, won, bound))
+    return ratings
 
 
 def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]:
@@ -133,27 +131,11 @@ def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]
     return strength
 
 
-def _check_connected(
-    count: int, anchor: int, rows: Sequence[tuple[int, int, PairCounts]], names: Sequence[str]
-) -> None:
-    reached, before = {anchor}, 0
-    while len(reached) > before:
-        before = len(reached)
-        for i, j, _ in rows:
-            if i in reached or j in reached:
-                reached |= {i, j}
-    if len(reached) < count:
-        apart = ", ".join(name for index, name in enumerate(names) if index not in reached)
-        raise ValueError(f"no games connect {apart} with the anchor {names[anchor]}")
-
-
 SCORES = (0.0, 0.5, 1.0)
 """The first player's score in a pair of games, by its wins."""
 
 UNSEEN = 1e-3
 """Pairs added to each result, so that no result is impossible."""
-
-BISECTIONS = 40
 
 
 class Sprt:
@@ -196,12 +178,16 @@ def _fit(shares: list[float], mean: float) -> list[float]:
     Its entries are share / (1 + x (score - mean)) for the one x that gives the mean (Owen 2001, "Empirical
     likelihood").
     """
-    low, high = -1 / (1 - mean), 1 / mean  # the poles of the sum below, which falls from one to the other
-    for _ in range(BISECTIONS):
-        x = (low + high) / 2
-        excess = sum(s * (score - mean) / (1 + x * (score - mean)) for s, score in zip(shares, SCORES, strict=True))
-        low, high = (x, high) if excess > 0 else (low, x)
-    return [share / (1 + x * (score - mean)) for share, score in zip(shares, SCORES, strict=True)]
+    from scipy.optimize import brentq  # as above
+
+    weighed = list(zip(shares, SCORES, strict=True))
+
+    def excess(x: float) -> float:
+        return sum(share * (score - mean) / (1 + x * (score - mean)) for share, score in weighed)
+
+    # Between the poles of the sum, which falls from one to the other.
+    x = brentq(excess, (1e-12 - 1) / (1 - mean), (1 - 1e-12) / mean)
+    return [share / (1 + x * (score - mean)) for share, score in weighed]
 
 
 @dataclass(frozen=True)

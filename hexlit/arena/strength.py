@@ -140,18 +140,23 @@ class Strength:
             return {"rollouts_share": share, "score": share}
         truth = solved_openings(self.size)
         positions, from_games = self._random_positions(final), self._game_positions
-        opening_map, moves = self._search_with_openings(searcher, positions)
+        # Openings and positions share batches: a search of 25 openings takes as long as one of a whole batch.
+        openings, to_move = _openings(self.size)
+        cells, movers = np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
+        searched = searcher.judge(cells, movers)
+        opening_map, moves = -searched.value[: len(openings)], searched.action[len(openings) :]
+        search_optimality = float(keeps_the_win(positions, moves).mean())
+        likeliest = policy.judge(positions.cells, positions.to_move).action
         figures: Figures = {
             "openings": len(truth),
             "openings_right": openings_right(opening_map.tolist(), truth),
             "opening_map": opening_map.tolist(),
             "opening_truth": [bool(wins) for wins in truth],
+            "search_optimality": search_optimality,
+            "policy_optimality": float(keeps_the_win(positions, likeliest).mean()),
+            "positions": len(positions),
+            "score": search_optimality,
         }
-        likeliest = policy.judge(positions.cells, positions.to_move).action
-        figures["search_optimality"] = float(keeps_the_win(positions, moves).mean())
-        figures["policy_optimality"] = float(keeps_the_win(positions, likeliest).mean())
-        figures["positions"] = len(positions)
-        figures["score"] = figures["search_optimality"]
         figures |= self._judge_by_value(policy, from_games)
         if final:
             won = from_games.only(from_games.won)
@@ -159,18 +164,6 @@ class Strength:
             figures["games_search_optimality"] = float(keeps_the_win(won, judged.action).mean())
             figures["mistakes"] = mistakes(won, judged)
         return figures
-
-    def _search_with_openings(
-        self, searcher: SearchPlayer, positions: SolvedPositions
-    ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-        """As `opening_values`, and the searched move of each position. They share batches: a search of 25 openings
-        takes as long as one of a whole batch, so this saves half the time of a quick measurement.
-        """
-        openings, to_move = _openings(self.size)
-        judged = searcher.judge(
-            np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
-        )
-        return -judged.value[: len(openings)], judged.action[len(openings) :]
 
     def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:
         values = opening_values(policy, self.size)

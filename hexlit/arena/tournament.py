@@ -1,10 +1,12 @@
 """A tournament: its pairings and games, played, checked for repetitions and kept on disk; its standings; and SGF."""
 
+import contextlib
 import csv
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -81,20 +83,12 @@ class GameLog:
         self.pairs.setdefault((pair[0].black, pair[0].white), {})[pair[0].pair] = pair
 
     def _rows(self, pair: Pair) -> list[Sequence[object]]:
-        return [
-            (
-                game.pair,
-                game.black,
-                game.white,
-                "black" if game.winner > 0 else "white",
-                game.ending.value,
-                game.opening,
-                len(game.moves),
-                format_moves(game.moves, self.size),
-                game.note,
-            )
-            for game in pair
-        ]
+        rows: list[Sequence[object]] = []
+        for game in pair:
+            winner, moves = "black" if game.winner > 0 else "white", format_moves(game.moves, self.size)
+            start = game.pair, game.black, game.white, winner, game.ending.value
+            rows.append((*start, game.opening, len(game.moves), moves, game.note))
+        return rows
 
     def _read(self, row: list[str], line: int) -> ArenaGame:
         try:
@@ -122,16 +116,8 @@ def recorded(game: ArenaGame, size: int) -> RecordedGame:
         RecordedMove(WHITE if ply % 2 else BLACK, SWAP_PIECES if move == size**2 else move)
         for ply, move in enumerate(game.moves)
     ]
-    return RecordedGame(
-        size,
-        tuple(moves),
-        winner=game.winner,
-        ending=game.ending,
-        black=game.black,
-        white=game.white,
-        comment=game.note,
-        opening=game.opening,
-    )
+    record = RecordedGame(size, tuple(moves), winner=game.winner, ending=game.ending, opening=game.opening)
+    return replace(record, black=game.black, white=game.white, comment=game.note)
 
 
 @dataclass(frozen=True)
@@ -163,7 +149,9 @@ class MatchWorker:
     size: int
     _: KW_ONLY
     at_once: int
+    """Most games that wait for the same player's move."""
     swap: bool = False
+    """Whether an opening of one move may be answered by swap-pieces."""
 
     def play(self, block: Block) -> Iterator[Pair]:
         """The pairs of `block`, each as soon as both games are over."""
@@ -186,15 +174,12 @@ class Tournament:
         repeated: games dropped with the other one of their pair, because the same players had played them before.
     """
 
-    contestants: Sequence[Contestant]
+    worker: MatchWorker
+    """Its contestants meet."""
     openings: Mapping[int, Opening]
     log: GameLog
     """Keeps the games."""
     _: KW_ONLY
-    at_once: int
-    """Most games that wait for the same player's move."""
-    swap: bool = False
-    """Whether an opening of one move may be answered by swap-pieces."""
     mode: str = "round_robin"
     every: int | None = None
     """Openings of a block; None: one block of all."""
@@ -202,7 +187,7 @@ class Tournament:
     """Checks the results of a pairing after each block, and can end it."""
 
     def __post_init__(self) -> None:
-        self.pairings = pairings([contestant.name for contestant in self.contestants], self.mode)
+        self.pairings = pairings([contestant.name for contestant in self.worker.contestants], self.mode)
         self.repeated = 0
         self._seen = {_key(game, self.log.size) for game in self.log.games}
 
@@ -217,10 +202,9 @@ class Tournament:
         Pairs are kept in the same order wherever they are played. Elsewhere a block is cut in the same way, into
         `at_once` openings, and is kept when all of it is played.
         """
-        worker = MatchWorker(self.contestants, self.log.size, at_once=self.at_once, swap=self.swap)
         for blocks in self._stages():
-            parts = [part for block in blocks for part in block.cut(self.at_once)]
-            for pairs in map(worker.play, blocks) if elsewhere is None else elsewhere(parts):
+            parts = [part for block in blocks for part in block.cut(self.worker.at_once)]
+            for pairs in map(self.worker.play, blocks) if elsewhere is None else elsewhere(parts):
                 for pair in pairs:
                     if self._is_new(pair):
                         self.log.append(pair)
@@ -288,8 +272,13 @@ def standings(
             cell = cross[name].setdefault(opponent, {"games": 0, "wins": 0})
             cell["games"] += 1
             cell["wins"] += game.won_by == name
-    ratings = rate(names, results, anchor, seed=seed) if len(playing) == len(names) else []
-    played = _played(names, pairings, log, anchor, seed)
+    rated = partial(rate, names, anchor=anchor, seed=seed)
+    ratings = rated(results) if len(playing) == len(names) else []
+    played = {}
+    if any(game.ending is Ending.FORFEITED for game in games):
+        sound = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
+        with contextlib.suppress(ValueError):  # without the forfeited games some players cannot be compared
+            played = {rating.name: _row(rating) for rating in rated(sound)}
     players = [{**_row(rating), "played": played.get(rating.name)} for rating in ratings]
     return {
         "anchor": anchor,
@@ -302,13 +291,7 @@ def standings(
         "swaps": sum(log.size**2 in game.moves for game in games),
         "resignations": sum(game.ending is Ending.RESIGNED for game in games),
         "forfeits": [
-            {
-                "loser": game.white if game.winner > 0 else game.black,
-                "black": game.black,
-                "white": game.white,
-                "pair": game.pair,
-                "note": game.note,
-            }
+            {"loser": loser_of(game), "black": game.black, "white": game.white, "pair": game.pair, "note": game.note}
             for game in games
             if game.ending is Ending.FORFEITED
         ],
@@ -316,21 +299,13 @@ def standings(
     }
 
 
+def loser_of(game: ArenaGame) -> str:
+    """Name of the loser."""
+    return game.white if game.winner > 0 else game.black
+
+
 def _row(rating: Rating) -> dict[str, Any]:
     return {**asdict(rating), "score": rating.wins / rating.games}
-
-
-def _played(
-    names: Sequence[str], pairings: Sequence[tuple[str, str]], log: GameLog, anchor: str, seed: int
-) -> dict[str, dict[str, Any]]:
-    """Ratings by the pairs without a forfeit, by name; empty if no game was forfeited, or too few pairs are left."""
-    if not any(game.ending is Ending.FORFEITED for game in log.games):
-        return {}
-    results = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
-    try:
-        return {rating.name: _row(rating) for rating in rate(names, results, anchor, seed=seed)}
-    except ValueError:  # without the forfeited games some players cannot be compared
-        return {}
 
 
 def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:

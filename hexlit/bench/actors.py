@@ -12,10 +12,9 @@ from hexlit.bench.play import COUNTS, Game, measure_player, workplace
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.tower import HexNet
-from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import SelfPlayer
-from hexlit.selfplay.workers import make_player
-from hexlit.tasks.hex.players import HostMaker, RemoteHostMaker, elsewhere_from, weights_of
+from hexlit.selfplay.cluster import RayPlayers
+from hexlit.selfplay.players import SelfPlayer, make_player
+from hexlit.tasks.hex.players import HostMaker, elsewhere_from, weights_of
 
 
 def measure_actors(
@@ -35,15 +34,15 @@ def measure_actors(
     """
     one = replace(profile, threads=cluster.threads)
     there = elsewhere_from(accelerator, cluster.device, cluster.threads)
-    found = []
+    result = []
     for count in COUNTS:
         for kind in ("worker", "actor"):
             player: SelfPlayer
             if kind == "worker":
-                player = make_player(workplace(net, game, profile, count, partial(HostMaker, profile=one)), count)
+                player = make_player(workplace(net, game, profile, count, partial(HostMaker, hardware=one)), count)
                 device = str(profile.device)
             else:
-                place = workplace(net, game, profile, count, partial(RemoteHostMaker, accelerator=there))
+                place = workplace(net, game, profile, count, partial(HostMaker, hardware=there))
                 player = RayPlayers(place, count, cluster)
                 device = cluster.device
             try:
@@ -52,10 +51,10 @@ def measure_actors(
                     wait_for_all(player, count, cluster)
                 on = Setting(device, cluster.threads * count, short(profile.inference_dtype))
                 what = f"self-play in {count} {kind}{'s' if count > 1 else ''}, {net_name(net)}"
-                found.append(measure_player(player, weights_of(net), effort, what, on, profile))
+                result.append(measure_player(player, weights_of(net), effort, what, on, profile))
             finally:
                 player.close()
-    return found
+    return result
 
 
 def wait_for_all(player: RayPlayers, count: int, cluster: RayConfig) -> None:

@@ -50,7 +50,7 @@ def measure_search(size: int, effort: Effort, profile: DeviceProfile) -> list[Me
     policy = random.dirichlet(np.full(size * size, 0.3), SEARCHED_GAMES).astype(np.float32)
     value = random.uniform(-1, 1, SEARCHED_GAMES).astype(np.float32)
     cells, to_move = np.zeros((SEARCHED_GAMES, size * size), np.int8), np.ones(SEARCHED_GAMES, np.int8)
-    found = []
+    result = []
     before = numba.get_num_threads()
     for threads in sorted({1, before}):
         numba.set_num_threads(threads)
@@ -67,6 +67,6 @@ def measure_search(size: int, effort: Effort, profile: DeviceProfile) -> list[Me
 
                 what = f"search {algorithm}, {simulations} simulations"
                 on = Setting("cpu", threads, "–")
-                found.append(measure_rate(effort, searches, what=what, unit="simulations/s", on=on, profile=profile))
+                result.append(measure_rate(effort, searches, what=what, unit="simulations/s", on=on, profile=profile))
     numba.set_num_threads(before)
-    return found
+    return result

@@ -120,9 +120,9 @@ def measure_forward(
     # Code compiled for one network would serve the next of the same shape, frozen or not: frozen ones are kept apart.
     together = _measure_ways([way for way in ways if not way.frozen], net, size, batch, effort, profile)
     frozen = [_measure_ways([way], net, size, batch, effort, profile)[0] for way in ways if way.frozen]
-    found = [*together, *frozen]
-    fastest = max((line.median for line in found if line.median is not None), default=0.0)
-    lines = [line if line.median is None else _beside(line, line.median / fastest) for line in found]
+    result = [*together, *frozen]
+    fastest = max((line.median for line in result if line.median is not None), default=0.0)
+    lines = [line if line.median is None else _beside(line, line.median / fastest) for line in result]
     return [replace(line, batch=batch) for line in lines]
 
 
@@ -135,18 +135,18 @@ def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceP
 
 def automatic_choices(net: HexNet, size: int, profile: DeviceProfile, batches: Sequence[int]) -> list[str]:
     """A sentence for float32 and the profile's number format: the backend that `accelerator.inference=auto` takes."""
-    said = []
+    message = []
     for dtype in dict.fromkeys([torch.float32, profile.inference_dtype]):
         asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
         taken = {}
         for batch in batches:
             evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=batch, profile=asked)
             taken[batch] = f"{evaluator.backend} {short(evaluator.dtype)}"
-        said.append(
+        message.append(
             f"accelerator.inference=auto takes in {short(dtype)}: "
             + ", ".join(f"{name} at batch {batch}" for batch, name in taken.items())
         )
-    return said
+    return message
 
 
 def _beside(line: Measurement, share: float) -> Measurement:
@@ -158,15 +158,15 @@ def _measure_ways(
 ) -> list[Measurement]:
     torch.compiler.reset()
     built = {way: _build(way, net, size, batch, profile) for way in ways}
-    works = {way.name: _work_of(found) for way, found in built.items() if isinstance(found, NetworkEvaluator)}
+    works = {way.name: _work_of(result) for way, result in built.items() if isinstance(result, NetworkEvaluator)}
     rates = rates_in_turn(effort, works, profile)
     lines = []
-    for way, found in built.items():
-        if isinstance(found, str):
-            lines.append(not_measured(_what(net, batch), UNIT, Setting.of(profile, way.name), found))
+    for way, result in built.items():
+        if isinstance(result, str):
+            lines.append(not_measured(_what(net, batch), UNIT, Setting.of(profile, way.name), result))
             continue
-        line = _line(found, net, rates[way.name], way.name)
-        lines.append(line if way.frozen else replace(line, refresh_milliseconds=_refresh_milliseconds(found, net)))
+        line = _line(result, net, rates[way.name], way.name)
+        lines.append(line if way.frozen else replace(line, refresh_milliseconds=_refresh_milliseconds(result, net)))
     return lines
 
 

@@ -30,7 +30,7 @@ def grid_of(lines: Sequence[Measurement], batches: Sequence[int]) -> Grid:
         batches: the columns.
     """
     ways = list(dict.fromkeys(line.precision for line in lines))
-    found = {(line.precision, line.batch): line for line in lines}
+    result = {(line.precision, line.batch): line for line in lines}
     rows = []
     for way in ways:
         own = [line for line in lines if line.precision == way]
@@ -39,7 +39,7 @@ def grid_of(lines: Sequence[Measurement], batches: Sequence[int]) -> Grid:
         rows.append(
             (
                 way,
-                *(_median(found.get((way, batch))) for batch in batches),
+                *(_median(result.get((way, batch))) for batch in batches),
                 f"{max(refreshes):,.1f}" if refreshes else DASH,
                 reason,
             )

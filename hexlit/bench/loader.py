@@ -19,12 +19,12 @@ from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import random_games
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.nets.tower import HexNet
-from hexlit.selfplay.actor import SelfPlay
+from hexlit.selfplay.actor import GamesSettings, SelfPlay
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import ReplayWindow
+from hexlit.selfplay.window import ReplayWindow, WindowSettings
 from hexlit.tasks.hex.epoch_data import EpochDataset
-from hexlit.training.steps import LOADER_BOUND, verdict
+from hexlit.training.usage import LOADER_BOUND, verdict
 
 POSITIONS = 2000
 STEPS = 64
@@ -46,9 +46,9 @@ class UniformEvaluator:
 def played_window(game: Game) -> ReplayWindow:
     """A window of games searched without a network."""
     records: list[GameRecord] = []
-    actor = SelfPlay(game.selfplay, game.search, size=game.size, games=64, seed=0)
+    actor = SelfPlay(GamesSettings(game.selfplay, game.search, game.size, games=64, seed=0))
     actor.play(UniformEvaluator(), positions=POSITIONS, on_games=lambda ended, counts: records.extend(ended))
-    window = ReplayWindow(size=game.size, swap=False, capacity=10**6)
+    window = ReplayWindow(game.size, False, WindowSettings(10**6))
     window.extend(records)
     return window
 
@@ -93,8 +93,8 @@ def measure_loader(
     if fed.median is None:
         return [alone, fed]
     share = fed.load_share or 0.0
-    said = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
-    return [alone, replace(fed, detail=said)]
+    message = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
+    return [alone, replace(fed, detail=message)]
 
 
 def _alone(what: str, loader: DataLoader[Any], fed: Measurement, effort: Effort, profile: DeviceProfile) -> Measurement:

@@ -20,7 +20,7 @@ from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_mea
 from hexlit.errors import UsageError
 from hexlit.training.distributed import precision_arguments
 from hexlit.training.module import TrainedModule
-from hexlit.training.steps import PARTS, StepClock
+from hexlit.training.usage import PARTS, StepClock
 
 WARM_UP = 3
 """Steps that do not count: the first ones allocate, choose kernels, and compile."""
@@ -53,27 +53,27 @@ def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -
     variants += [replace(variant, compile=True) for variant in (variants[-1],)]
     if not any((one.precision, one.compile) == (profile.precision, profile.compile) for one in variants):
         variants.append(profile)
-    found = [measure_steps(trainee, effort, variant) for variant in variants]
-    plain = found[0].median
-    return [line if not line.median or not plain else _beside(line, line.median / plain) for line in found]
+    result = [measure_steps(trainee, effort, variant) for variant in variants]
+    plain = result[0].median
+    return [line if not line.median or not plain else _beside(line, line.median / plain) for line in result]
 
 
 def advice(found: list[Measurement]) -> list[str]:
     """Suggestions from the measured lines of training (row C19); none if the faster setting is the default one."""
     rates = {line.precision: line.median for line in found if line.what.startswith("training") and line.median}
-    plain, said = rates.get("32-true"), []
+    plain, message = rates.get("32-true"), []
     for name, rate in rates.items():
         mixed = name.removesuffix(" compiled")
         if plain and name == mixed != "32-true" and rate < plain:
-            said.append(
+            message.append(
                 f"{name} trains at {rate / plain:.2f} of the rate of 32-true: use accelerator.precision=32-true"
             )
         if name != mixed and mixed in rates and rate > 1.1 * rates[mixed]:
-            said.append(
+            message.append(
                 f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: worth accelerator.compile=true "
                 "where a run is long beside its compiling"
             )
-    return said
+    return message
 
 
 def _mixed(profile: DeviceProfile) -> list[str]:

@@ -17,9 +17,9 @@ from hexlit.bench.positions import Recipe
 from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
-from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
-from hexlit.selfplay.player import PlayerSettings, RoundRequest, placement_of
-from hexlit.selfplay.workers import make_player
+from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
+from hexlit.selfplay.placement import placement_of
+from hexlit.selfplay.players import PlayerSettings, RoundRequest, make_player
 from hexlit.tasks.hex.players import HostMaker, weights_of
 
 SIDE_BY_SIDE, SAMPLE = 16, 64
@@ -79,7 +79,7 @@ def no_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
 
 def sample_games(net: HexNet, game: Game, profile: DeviceProfile) -> Sample:
     """The first finished games of the recipe, and the amount of their searches."""
-    actor = SelfPlay(game.selfplay, game.search, size=game.size, games=SIDE_BY_SIDE, seed=0)
+    actor = SelfPlay(GamesSettings(game.selfplay, game.search, game.size, SIDE_BY_SIDE, seed=0))
     alone = replace(profile, threads=1)
     evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=SIDE_BY_SIDE, profile=alone)
     ended: list[GameRecord] = []
@@ -104,14 +104,12 @@ def measure_processes(
 ) -> Measurement:
     """Positions per second of a `layout`: a number of processes with one thread each, and their number of games."""
     processes, each = layout
-    settings: dict[str, Any] = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
     where = replace(placement_of(game.selfplay, profile.device.type, profile.threads), workers=processes)
     groups, rows = where.cut(each * processes)
     alone = replace(profile, threads=1)
-    sizes = {"games": each * processes, "groups": groups}
-    player = make_player(
-        PlayerSettings(settings | sizes, HostMaker(net.config, game.size, False, rows, alone)), processes
-    )
+    settings = GamesSettings(game.selfplay, game.search, game.size, each * processes, seed=0, groups=groups)
+    maker = HostMaker(net.config, game.size, False, rows, alone)
+    player = make_player(PlayerSettings(settings, maker), processes)
     weights = weights_of(net)
 
     def play(rounds: int) -> float:

@@ -14,10 +14,10 @@ from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.actor import SelfPlay
+from hexlit.selfplay.actor import GamesSettings, SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import NetworkHost, PlayerSettings, RoundRequest, SelfPlayer, placement_of
-from hexlit.selfplay.workers import make_player
+from hexlit.selfplay.placement import placement_of
+from hexlit.selfplay.players import NetworkHost, PlayerSettings, RoundRequest, SelfPlayer, make_player
 from hexlit.tasks.hex.players import HostMaker, Weights, weights_of
 
 COUNTS = (1, 2, 4)
@@ -46,7 +46,8 @@ def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: Dev
     evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=asked)
     # In ongoing self-play the games are at different stages, so the first ones end soon too.
     selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3)
-    actor = SelfPlay(selfplay, game.search, size=game.size, games=batch * where.groups, groups=where.groups, seed=0)
+    games_at_once = batch * where.groups
+    actor = SelfPlay(GamesSettings(selfplay, game.search, game.size, games_at_once, seed=0, groups=where.groups))
     shares, games = [], []
 
     def play(rounds: int) -> float:
@@ -64,16 +65,16 @@ def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: Dev
 
 def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
     """Evaluations per second of self-play in 1, 2 and 4 worker processes, which share the threads."""
-    found = []
+    result = []
     for workers in COUNTS:
         share = profile.share(workers)
-        place = workplace(net, game, profile, workers, partial(HostMaker, profile=share))
+        place = workplace(net, game, profile, workers, partial(HostMaker, hardware=share))
         player = make_player(place, workers)
         on = Setting(str(profile.device), share.threads * workers, short(profile.inference_dtype))
         what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(net)}"
-        found.append(measure_player(player, weights_of(net), effort, what, on, profile))
+        result.append(measure_player(player, weights_of(net), effort, what, on, profile))
         player.close()
-    return found
+    return result
 
 
 def workplace(
@@ -82,9 +83,8 @@ def workplace(
     """The work of `workers` processes: as many games as fill a call of this device; `maker` gets the evaluator."""
     where = placement_of(game.selfplay, profile.device.type, profile.threads)
     groups, rows = replace(where, workers=workers).cut(where.batch)
-    settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
-    sizes = {"games": where.batch, "groups": groups}
-    return PlayerSettings(settings | sizes, maker(net=net.config, size=game.size, swap=False, batch=rows))
+    settings = GamesSettings(game.selfplay, game.search, game.size, where.batch, seed=0, groups=groups)
+    return PlayerSettings(settings, maker(net=net.config, size=game.size, swap=False, batch=rows))
 
 
 def measure_player(

@@ -31,7 +31,7 @@ def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[l
     start = time.perf_counter()
     Solver(3).solve(np.zeros(9, np.int8), 1)
     first = time.perf_counter() - start
-    lines, said = _positions(size, on, first), []
+    lines, message = _positions(size, on, first), []
     if size <= OPENINGS_UP_TO:
         repeats = effort.repeats if size <= REPEATED_UP_TO else 1
         whole = [_openings(size, Ingredients(), None) for _ in range(repeats)]
@@ -43,11 +43,11 @@ def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[l
                 without = Ingredients()._replace(**{name: False})
                 more, longer = _openings(size, without, MOST * nodes)
             except UnsolvedError:
-                said.append(f"without {name}: given up at {MOST} times the nodes")
+                message.append(f"without {name}: given up at {MOST} times the nodes")
                 continue
             lines.append(_line(f"without {name}", more, longer, on, [more / longer]))
-            said.append(f"without {name}: {more / nodes:.2f} times the nodes, {longer / seconds:.2f} times as long")
-    return lines, said
+            message.append(f"without {name}: {more / nodes:.2f} times the nodes, {longer / seconds:.2f} times as long")
+    return lines, message
 
 
 def _positions(size: int, on: Setting, first: float) -> list[Measurement]:

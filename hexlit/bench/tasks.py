@@ -47,9 +47,9 @@ def first_batches(task: Task, size: int) -> list[Any]:
     data.trainer = L.Trainer(logger=False, enable_checkpointing=False, accelerator="cpu")  # some ask it for the epoch
     data.prepare_data()
     data.setup("fit")
-    found = list(islice((batch for batch in data.train_dataloader() if batch_size(batch) == size), BATCHES))
-    if not found:
+    result = list(islice((batch for batch in data.train_dataloader() if batch_size(batch) == size), BATCHES))
+    if not result:
         raise UsageError(
             f"accelerator.train_batch={size}: the training data has no batch of as many {task.unit}; choose fewer"
         )
-    return found
+    return result

@@ -43,7 +43,7 @@ def measure_trials(profile: DeviceProfile, program: Sequence[str] = TRAIN) -> tu
             for jobs, taken in seconds.items():
                 taken.append(_seconds_of(TRIALS, jobs, profile, program, Path(folder) / f"{number}-{jobs}"))
     alone = median(seconds[1])
-    lines, said = [], []
+    lines, message = [], []
     for jobs, taken in seconds.items():
         how = "one after another" if jobs == 1 else f"{jobs} at once"
         line = measured(
@@ -56,8 +56,8 @@ def measure_trials(profile: DeviceProfile, program: Sequence[str] = TRAIN) -> tu
         ratio = alone / median(taken)
         lines.append(replace(line, milliseconds=1000 * median(taken)))
         if jobs > 1:
-            said.append(f"{TRIALS} trainings, {how}: {ratio:.2f} times the rate of one after another")
-    return lines, said
+            message.append(f"{TRIALS} trainings, {how}: {ratio:.2f} times the rate of one after another")
+    return lines, message
 
 
 def _threads(jobs: int, profile: DeviceProfile) -> int:

@@ -1,63 +1,48 @@
 """The `ray` section of the configuration: a Ray cluster, and the resources of its actors."""
 
-import math
 from dataclasses import dataclass, field
 
 from hexlit.errors import UsageError
+from hexlit.settings import Interval, Settings, check_number, number
 
 PLACES = ("here", "ray")
 """Places of work: this machine, or the actors of a cluster."""
 
 
 @dataclass
-class RayConfig:
+class RayConfig(Settings, section="ray"):
     """A Ray cluster, and the actors on it."""
 
     address: str | None = None
     """Address of the cluster: `auto` (the cluster that runs on this machine), or `HOST:PORT` of its head. Null: Ray is
     started here, for this run alone and reachable only from this machine."""
-    cpus: float = 1.0
+    cpus: float = number(1.0, "[0, inf)")
     """Processors that Ray reserves for an actor. The actor uses as many threads, at least one. `accelerator.threads`
     belongs to this process alone."""
-    gpus: float = 0.0
+    gpus: float = number(0.0, "[0, inf)")
     """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu.
     `accelerator.memory_cap` applies to each actor on cuda."""
     resources: dict[str, float] = field(default_factory=dict)
     """Custom resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
-    wait: float | None = 300.0
+    wait: float | None = number(300.0, "[0, inf)", unit="seconds")
     """Longest wait without any actor, in seconds; then the run ends. Null: wait without end."""
-    silence: float = 60.0
+    silence: float = number(60.0, "[5, inf)", unit="seconds")
     """Longest silence of a working actor, in seconds; then it counts as dead. An actor that prepares itself has ten
     times as long, and at least 600 seconds."""
-    deaths: int = 3
+    deaths: int = number(3, "[1, inf)")
     """Deaths in a row, without any finished work in between, that make the run give up a place. The run ends with the
     last place."""
 
     def __post_init__(self) -> None:
-        for name in ("cpus", "gpus"):
-            value = getattr(self, name)
-            if not 0 <= value < math.inf:
-                raise UsageError(f"ray.{name}={value}: must be 0 or more")
+        super().__post_init__()
         if self.gpus > 1 and self.gpus != int(self.gpus):
             raise UsageError(f"ray.gpus={self.gpus}: a share of one GPU, or a whole number of them")
         for name, value in self.resources.items():
-            if not 0 < value < math.inf:
-                raise UsageError(f"ray.resources.{name}={value}: must be above 0")
-        if self.address is not None and "://" in self.address:
-            raise UsageError(
-                f"ray.address={self.address}: clients outside of the cluster are not supported; join it by "
-                "ray start --address=HEAD:6379, and use ray.address=auto"
-            )
-        if self.address is not None and self.address != "auto":
+            check_number(f"ray.resources.{name}", value, Interval("(0, inf)"))
+        if self.address not in (None, "auto"):
             host, _, port = self.address.rpartition(":")
-            if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+            if not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 2**16:
                 raise UsageError(f"ray.address={self.address}: must be auto, null, or HOST:PORT such as 10.0.0.1:6379")
-        if self.wait is not None and not 0 <= self.wait < math.inf:
-            raise UsageError(f"ray.wait={self.wait}: must be 0 seconds or more, or null to wait without end")
-        if not 5 <= self.silence < math.inf:
-            raise UsageError(f"ray.silence={self.silence}: must be 5 seconds or more")
-        if self.deaths < 1:
-            raise UsageError(f"ray.deaths={self.deaths}: must be 1 or more")
 
     @property
     def device(self) -> str:

@@ -107,9 +107,9 @@ def _check_answers(address: str) -> None:
     except TimeoutError as error:
         raise UsageError(f"{where}: no answer within {SECONDS_TO_ANSWER:g} s; is Ray running there?") from error
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or error
+        message = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{where}: no head answers there ({said}); start Ray on the head by ray start --head"
+            f"{where}: no head answers there ({message}); start Ray on the head by ray start --head"
         ) from error
     if answer[3:4] != _SETTINGS_FRAME:
         raise UsageError(f"{where}: the server there is no head of a Ray cluster; its usual port is 6379")

@@ -52,7 +52,7 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
     game = Game(size, config.search, config.selfplay)
     recipe = Recipe(size, config.optimizer, config.trainer)
     lines: list[Measurement] = []
-    said: list[str] = []
+    message: list[str] = []
     grids: list[Grid] = []
     pace: dict[str, Any] = {}
     kinds = QUICK if config.what == "all" else (config.what,)
@@ -65,17 +65,17 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
         elif kind == "forward":
             more, sentences, grid = measure_table(net, size, effort, profile, config.compiled)
             lines += more
-            said += sentences
+            message += sentences
             grids.append(grid)
         elif kind == "train":
-            found = measure_training(positions_trainee(net, recipe), effort, profile)
-            lines += found
-            said += advice(found)
+            result = measure_training(positions_trainee(net, recipe), effort, profile)
+            lines += result
+            message += advice(result)
         elif kind == "selfplay":
             lines += measure_selfplay(net, game, effort, profile)
         elif kind == "loader":
-            found = measure_loader(net, game, recipe, effort, profile)
-            lines += [*found, measure_games_loader(size, found[-1], effort, profile)]
+            result = measure_loader(net, game, recipe, effort, profile)
+            lines += [*result, measure_games_loader(size, result[-1], effort, profile)]
         elif kind == "workers":
             lines += measure_workers(net, game, effort, profile)
         elif kind == "actors":
@@ -83,7 +83,7 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
         elif kind == "solver":
             more, sentences = measure_solver(size, effort, profile)
             lines += more
-            said += sentences
+            message += sentences
         elif kind == "pace":
             more, pace = measure_pace(net, game, recipe, effort, profile)
             lines += more
@@ -92,12 +92,12 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
         elif kind == "trials":
             more, sentences = measure_trials(profile)
             lines += more
-            said += sentences
+            message += sentences
         else:
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more
-            said += sentences
-    return Report(f"{size}x{size} board", {"board": size}, machine(profile), lines, said, grids, pace)
+            message += sentences
+    return Report(f"{size}x{size} board", {"board": size}, machine(profile), lines, message, grids, pace)
 
 
 def network(config: BenchConfig) -> tuple["HexNet", int]:
@@ -120,13 +120,13 @@ def find_batch(
     """Row A7: the batch size of this machine; written to a config if requested."""
     from hexlit.bench.batches import SIZES, best_batch, measure_batches, write_accelerator
 
-    found = dict(zip(SIZES, measure_batches(net, recipe, effort, profile), strict=False))
-    batch = best_batch(found, config.accelerator.memory_cap)
-    said = [f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"]
+    result = dict(zip(SIZES, measure_batches(net, recipe, effort, profile), strict=False))
+    batch = best_batch(result, config.accelerator.memory_cap)
+    message = [f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"]
     if config.write is not None:
         command = write_accelerator(Path(config.write), profile, batch)
-        said.append(f"written to {config.write}; use it by `{command}`")
-    return list(found.values()), said
+        message.append(f"written to {config.write}; use it by `{command}`")
+    return list(result.values()), message
 
 
 def compare_devices(
@@ -145,14 +145,14 @@ def compare_devices(
             evaluation_batch=profile.evaluation_batch,
         )
     )
-    found = compare(net, recipe, effort, cpu, None if profile.device.type == "cpu" else profile)
-    said = [
-        f"{kind}: {profile.device} at {ratio:.2f} times the rate of the cpu" for kind, ratio in found.speed_ups.items()
+    result = compare(net, recipe, effort, cpu, None if profile.device.type == "cpu" else profile)
+    message = [
+        f"{kind}: {profile.device} at {ratio:.2f} times the rate of the cpu" for kind, ratio in result.speed_ups.items()
     ]
-    said += [
+    message += [
         f"loss in float32 after the same {BATCHES} steps on {device}: {loss:.6f}"
-        for device, loss in found.losses.items()
+        for device, loss in result.losses.items()
     ]
-    if not found.speed_ups:
-        said.append("there is no accelerator to compare the cpu with; `hexlit doctor` says why")
-    return found.lines, said
+    if not result.speed_ups:
+        message.append("there is no accelerator to compare the cpu with; `hexlit doctor` says why")
+    return result.lines, message

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.choices import check_words, one_of
 from hexlit.cluster.config import RayConfig
 from hexlit.commands.application import register_schema
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.settings import Settings, number, one_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
@@ -18,20 +18,20 @@ KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "trials", "pace", "acto
 
 
 @dataclass
-class BenchConfig:
+class BenchConfig(Settings):
     """Settings of `hexlit bench`."""
 
     what: str = one_of((*KINDS, "all"), "all")
     """Subject of the measurement. `all`: games, search, forward, train, selfplay, loader and workers. `pace`: the rates
     for `hexlit plan`. `actors`: those of the Ray cluster of the section `ray`, beside as many workers of this
     machine."""
-    board: int = 11
-    """Rows of the board, 2 to 19; 2 to 8 for the solver."""
+    board: int = number(11, BOARDS)
+    """Rows of the board; at most 8 for the solver."""
     checkpoint: str | None = None
     """Network to measure, on its own board, such as `hexlit:small`. Null: a fresh network from `net`."""
-    repeats: int = 7
+    repeats: int = number(7, "[2, inf)")
     """Number of measurements after the warm-up; the report shows their median and quartiles."""
-    seconds: float = 0.5
+    seconds: float = number(0.5, "(0, inf)", unit="seconds")
     """Approximate length of one measurement, in seconds."""
     compiled: bool = True
     """Whether what=forward also measures `torch.compile`, at the smallest and the largest batch. It takes minutes."""
@@ -53,13 +53,9 @@ class BenchConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
-        check_words(self)
-        if not 2 <= self.board <= 19:
-            raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
+        super().__post_init__()
         if self.what == "solver" and self.board > 8:
             raise UsageError(f"board={self.board}: the solver takes boards of 2 to 8 rows, such as board=6")
-        if self.repeats < 2 or not self.seconds > 0:
-            raise UsageError(f"repeats={self.repeats}, seconds={self.seconds}: 2 repeats or more, of above 0 seconds")
         if self.json and self.markdown:
             raise UsageError("json=true markdown=true: choose one of them, or output=FOLDER, which gets both")
         if self.write is not None:

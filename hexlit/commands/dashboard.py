@@ -34,8 +34,8 @@ def save_dashboard(target: str, as_json: bool) -> None:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             workspace.save()
     except Exception as error:  # the client and the server may raise anything
-        said = " ".join(str(error).split())[:200] or "no message"
-        raise UsageError(f"wandb={target}: W&B did not save the page ({type(error).__name__}: {said})") from error
+        message = " ".join(str(error).split())[:200] or "no message"
+        raise UsageError(f"wandb={target}: W&B did not save the page ({type(error).__name__}: {message})") from error
     print(f"saved: {workspace.url}")
 
 

@@ -42,11 +42,11 @@ def doctor(config: DictConfig) -> None:
     screen = Console(stderr=True)
     status = screen.status("looking around")
     with status if is_screen(screen) else nullcontext():
-        found = inspect_machine(compile=settings.compile, fused_obstacle=fused_obstacle, on_step=status.update)
+        result = inspect_machine(compile=settings.compile, fused_obstacle=fused_obstacle, on_step=status.update)
     if settings.json:
-        print(json.dumps(as_json(found), indent=2, allow_nan=False))
+        print(json.dumps(as_json(result), indent=2, allow_nan=False))
     else:
-        print_report(as_json(found), Console(highlight=False))
+        print_report(as_json(result), Console(highlight=False))
 
 
 def as_json(found: "Inspection") -> dict[str, object]:
@@ -65,6 +65,8 @@ def fused_obstacle() -> str:
 
     profile = build_profile(AcceleratorConfig(device="cpu", inference="fused"))
     net = build_net(NetConfig(channels=16, blocks=[1])).eval()
-    with warnings_of("hexlit.nets.evaluator") as said:
+    with warnings_of("hexlit.nets.evaluator") as message:
         evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=profile)
-    return "" if evaluator.backend == "fused" else " ".join(said) or f"the {evaluator.backend} backend is taken instead"
+    return (
+        "" if evaluator.backend == "fused" else " ".join(message) or f"the {evaluator.backend} backend is taken instead"
+    )

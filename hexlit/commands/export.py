@@ -5,10 +5,10 @@ from pathlib import Path
 
 from omegaconf import MISSING, DictConfig
 
-from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.extras import install
+from hexlit.settings import Settings, one_of
 
 FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 """Format -> suffix of its files."""
@@ -16,7 +16,7 @@ DTYPES = ("float32", "float16")
 
 
 @dataclass
-class ExportConfig:
+class ExportConfig(Settings):
     """Settings of `hexlit export`."""
 
     checkpoint: str = MISSING
@@ -30,7 +30,7 @@ class ExportConfig:
     """File to write. Null: the name of the run's folder, in the working folder."""
 
     def __post_init__(self) -> None:
-        check_words(self)
+        super().__post_init__()
         if self.dtype != "float32" and self.format == "onnx":
             raise UsageError(f"dtype={self.dtype}: float32, or float16 with format=safetensors")
         suffix = FORMATS[self.format]

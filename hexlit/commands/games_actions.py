@@ -76,8 +76,8 @@ def show(settings: GamesConfig) -> None:
     ply = plies if settings.ply is None else settings.ply
     if ply > plies:
         raise UsageError(f"ply={ply}: the game has {plies} moves")
-    said = reader.recorded
-    facts = {"event": said.event, "date": said.date} if said else {}
+    message = reader.recorded
+    facts = {"event": message.event, "date": message.date} if message else {}
     facts["swap"] = "swap-sides after the first stone" if swap_of(record) == "swap-sides" else ""
     facts["source"] = record.source
     shown = ShownGame(record, ply, {name: value for name, value in facts.items() if value})

@@ -52,18 +52,18 @@ def variations_of(reader: GameReader) -> list[Variation]:
     if game is None or format_of(reader.file).name != "sgf":
         return []
     with reader.file.open(encoding="utf-8-sig", errors="replace") as lines:
-        found = read_variations(lines, game.place)
-    for error in found.unread:
+        result = read_variations(lines, game.place)
+    for error in result.unread:
         log.warning("%s: a variation is left out: %s", reader.file, error)
-    return found.nodes
+    return result.nodes
 
 
 def judged(settings: GamesConfig, record: GameRecord) -> tuple[list[PlyReview], str]:
     """The judgements of the positions of a game, and whose they are, in words."""
     board = Board(record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist())
     if settings.checkpoint is None and record.size <= MAX_SIZE:
-        found = exact_review(board, settings.seconds)
-        return found, f"the exact solver ({len(found)} of {len(record.moves) + 1} positions)"
+        result = exact_review(board, settings.seconds)
+        return result, f"the exact solver ({len(result)} of {len(record.moves) + 1} positions)"
     name = settings.checkpoint or fitting_network(record.size)
     if name is None:
         raise UsageError(f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE")

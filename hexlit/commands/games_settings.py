@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number, one_of
 
 ACTIONS = ("import", "export", "show", "stats", "verify")
 EXAMPLE = "hexlit games import source=FILE_OR_FOLDER target=FOLDER"
@@ -20,7 +20,7 @@ _LEAST = {"size": 2, "games": 1, "game": 1, "ply": 0, "simulations": 1, "opening
 
 
 @dataclass
-class GamesConfig:
+class GamesConfig(Settings):
     """Settings of `hexlit games`."""
 
     action: str = one_of(ACTIONS, "")
@@ -35,17 +35,17 @@ class GamesConfig:
     """Import: treatment of unreadable games. skip (and count them), or stop."""
     format: str | None = one_of(FORMATS, None)
     """Export: name of the format. None: from the name of target."""
-    size: int | None = None
+    size: int | None = number(None, "[2, inf)")
     """Export, stats: rows of the board; only games on such boards. None: all games."""
     winner: str | None = one_of(WINNERS, None)
     """Export, stats: winner; only games that it won. None: all games."""
     ending: str | None = one_of(ENDINGS, None)
     """Export, stats: ending; only such games. None: all games."""
-    games: int | None = None
+    games: int | None = number(None, "[1, inf)")
     """Export, stats: number of games; only the first ones. None: all games."""
-    game: int = 1
+    game: int = number(1, "[1, inf)")
     """Show: number of the game, from 1."""
-    ply: int | None = None
+    ply: int | None = number(None, "[0, inf)")
     """Show: number of moves on the board. None: all."""
     svg: str | None = None
     """Show: file for a picture in addition to the text."""
@@ -56,13 +56,13 @@ class GamesConfig:
     checkpoint: str | None = None
     """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows; on larger
     boards the packaged network that fits."""
-    simulations: int = 256
+    simulations: int = number(256, "[1, inf)")
     """Show: simulations for each position that a network judges."""
-    seconds: float = 10.0
+    seconds: float = number(10.0, "[0.01, 3600]", unit="seconds")
     """Show: longest time of the exact solver for a position, in seconds."""
-    opening_plies: int = 2
+    opening_plies: int = number(2, "[1, inf)")
     """Stats: number of moves in an opening."""
-    most: int = 10
+    most: int = number(10, "[1, inf)")
     """Stats: openings and players in the tables. Verify: problems listed one by one."""
     json: bool = False
     """Whether to print JSON instead of text."""
@@ -71,18 +71,12 @@ class GamesConfig:
         """Refuse combinations that no action accepts."""
         if self.action not in ACTIONS:
             raise UsageError(no_action(self.action))
+        super().__post_init__()
         if not self.sources:
             raise UsageError(f"source has no value: add source=FILE_OR_FOLDER, or source=[ONE,OTHER] to {self.action}")
         if self.action in ("import", "export") and not self.target:
             what = "FOLDER" if self.action == "import" else "FILE"
             raise UsageError(f"target has no value: add target={what} to {self.action}")
-        check_words(self)
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{name}={value}: must be {least} or more")
-        if not 0.01 <= self.seconds <= 3600:
-            raise UsageError(f"seconds={self.seconds:g}: a time from 0.01 to 3600 is needed")
         if self.review and self.html is None:
             raise UsageError("review=true: the review is part of the page; add html=FILE")
         if self.checkpoint is not None and not self.review:

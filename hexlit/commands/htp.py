@@ -5,8 +5,7 @@ The first questions, about name and commands, are answered before anything heavy
 
 from functools import partial
 
-from hexlit.arena.htp.commands import greeter
-from hexlit.arena.htp.protocol import Incoming, private_output, write
+from hexlit.arena.htp.protocol import Incoming, greeter, private_output, write
 
 
 def main(argv: list[str]) -> int:

@@ -13,10 +13,10 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import PlaySettings
-from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import BOARDS, SearchConfig
+from hexlit.settings import number, one_of
 from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
 
 if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
@@ -38,15 +38,15 @@ class HtpConfig(PlaySettings):
     checkpoint: str | None = None
     """Checkpoint of the network, the folder of its run, or a packaged network such as `hexlit:small`. Null is the
     packaged network that fits the board."""
-    board: int | None = None
+    board: int | None = number(None, BOARDS)
     """Rows of the board until `boardsize` sets others, 2 to 19. Null: the network's own board, or 11."""
     swap: bool | None = None
     """Whether White may swap. Null: as the network was trained, else no."""
     reuse: bool = True
     """Whether a search continues with the results of the previous move's search."""
-    rollouts: int = 32
+    rollouts: int = number(32, "[1, inf)")
     """Random playouts per leaf of `player=rollouts`."""
-    seed: int = 0
+    seed: int = number(0, "[0, inf)")
     """Seed of the random playouts."""
     search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
@@ -54,7 +54,6 @@ class HtpConfig(PlaySettings):
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
         super().__post_init__()
-        check_words(self)
         if self.player != "network" and self.checkpoint is not None:
             raise UsageError(
                 f"player={self.player} checkpoint={self.checkpoint}: a network is played from a checkpoint, "
@@ -65,10 +64,6 @@ class HtpConfig(PlaySettings):
                 "player=network checkpoint=None: no network comes along with this hexlit; "
                 "add checkpoint=FILE, or play with player=rollouts or player=uniform"
             )
-        if self.board is not None and not 2 <= self.board <= 19:
-            raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
-        if self.rollouts < 1 or self.seed < 0:
-            raise UsageError(f"rollouts={self.rollouts}, seed={self.seed}: 1 playout or more, a seed of 0 or more")
 
 
 register_schema("htp", HtpConfig)
@@ -161,10 +156,10 @@ def judge(settings: HtpConfig, *, waits: bool) -> tuple["MakeEvaluator", int, bo
 
         ahead = settings.search.leaves if waits else None
         if settings.checkpoint is not None:
-            found = judge_by_network(settings.checkpoint, settings.accelerator, ahead)
+            result = judge_by_network(settings.checkpoint, settings.accelerator, ahead)
         else:
-            found = judge_by_packaged(settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator, ahead)
-        return found.make_evaluator, found.size, found.knows_swap(found.size)
+            result = judge_by_packaged(settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator, ahead)
+        return result.make_evaluator, result.size, result.knows_swap(result.size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
         del size, swap, batch

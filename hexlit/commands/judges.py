@@ -88,9 +88,9 @@ class FarJudge:
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`."""
         parts = [slice(start, start + self._games) for start in range(0, len(cells), self._games)]
-        found = list(self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts))
+        result = list(self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts))
         return Judgement(
-            np.concatenate([part.action for part in found]), np.concatenate([part.value for part in found])
+            np.concatenate([part.action for part in result]), np.concatenate([part.value for part in result])
         )
 
 

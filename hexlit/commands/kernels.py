@@ -36,14 +36,14 @@ def compile_selfplay() -> None:
     from hexlit.hex.record import GameRecord
     from hexlit.search.config import SearchConfig
     from hexlit.search.evaluator import UniformEvaluator
-    from hexlit.selfplay.actor import SelfPlay
+    from hexlit.selfplay.actor import GamesSettings, SelfPlay
     from hexlit.selfplay.config import SelfPlayConfig
-    from hexlit.selfplay.window import ReplayWindow
+    from hexlit.selfplay.window import ReplayWindow, WindowSettings
 
     games: list[GameRecord] = []
-    actor = SelfPlay(SelfPlayConfig(full_share=1.0), SearchConfig(simulations=2), size=3, games=1, seed=0)
-    actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
-    window = ReplayWindow(size=3, swap=False, capacity=1)
+    settings = GamesSettings(SelfPlayConfig(full_share=1.0), SearchConfig(simulations=2), size=3, games=1, seed=0)
+    SelfPlay(settings).play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
+    window = ReplayWindow(3, False, WindowSettings(1))
     window.extend(games)
     window.epoch(batch=1, steps=1, seed=0, epoch=0)[0]
 

@@ -26,10 +26,10 @@ _LONGEST = 100
 
 def machine_error(error: BaseException) -> UsageError | None:
     """The machine's error behind `error`; None for a bug of the program."""
-    for found in _chain(error):
-        if isinstance(found, OSError) and found.errno in _ADVICE:
-            return UsageError(f"{_named(found)}{os.strerror(found.errno)}; {_ADVICE[found.errno]}")
-    if any(isinstance(found, FileNotFoundError) for found in _chain(error)):
+    for result in _chain(error):
+        if isinstance(result, OSError) and result.errno in _ADVICE:
+            return UsageError(f"{_named(result)}{os.strerror(result.errno)}; {_ADVICE[result.errno]}")
+    if any(isinstance(result, FileNotFoundError) for result in _chain(error)):
         try:
             claim.check()  # a file may be missing because its folder is missing
         except UsageError as gone:

@@ -17,7 +17,6 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
-from hexlit.choices import check_words, one_of
 from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
@@ -27,7 +26,8 @@ from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resume
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import BOARDS, SearchConfig
+from hexlit.settings import SEEDS, Settings, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
@@ -47,22 +47,22 @@ COMMA_BETWEEN_WORDS = re.compile(r""",(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")
 
 
 @dataclass
-class MatchConfig:
+class MatchConfig(Settings):
     """Settings of `hexlit match`."""
 
     players: Any = None
     """Two players or more, in the grammar of `hexlit.arena.player_spec`: a list, or a mapping from names."""
-    board: int | None = None
-    """Rows of the board, 2 to 19. Null: the board of the first network."""
-    pairs: int = 50
+    board: int | None = number(None, BOARDS)
+    """Rows of the board. Null: the board of the first network."""
+    pairs: int = number(50, "[1, inf)")
     """Openings for each meeting of two players; each is played twice, with colours exchanged."""
     swap: bool = False
     """Whether the swap rule holds: an opening is one move, and the second player may answer it with swap-pieces."""
     mode: str = one_of(MODES, "round_robin")
     """Who meets whom. `round_robin`: all players meet each other; `gauntlet`: the first player meets all others."""
-    at_once: int = 128
+    at_once: int = number(128, "[1, inf)")
     """Most games that a player moves in at once; twice as many games run at the same time."""
-    seed: int = 1
+    seed: int = number(1, SEEDS)
     """Seed of the openings, of the players' random draws and of the ratings' intervals."""
     anchor: str | None = None
     """Player with the rating 0. Null: `random` if it plays, else the first player."""
@@ -70,14 +70,14 @@ class MatchConfig:
     """Folder of an interrupted match to continue."""
     json: bool = False
     """Whether to print the content of `match.json` instead of tables."""
-    boards: int = 0
+    boards: int = number(0, "[0, inf)")
     """Number of games whose last position is drawn at the end: the longest ones of the closest two players."""
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
     where: str = one_of(PLACES, "here")
     """Place of the games: `here` (in this process) or `ray` (actors of a Ray cluster, see the section `ray`). Both play
     the same games."""
-    workers: int = 2
+    workers: int = number(2, "[1, inf)")
     """Number of actors of the cluster. Each plays `at_once` openings at a time, or fewer if others would have none."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
@@ -88,18 +88,9 @@ class MatchConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
-        check_words(self)
+        super().__post_init__()
         refuse_tensorboard(self.logger)
-        if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
-            raise UsageError(f"board={self.board}: players take boards of 2 to {LARGEST_BOARD} rows")
-        for name in ("pairs", "at_once", "workers"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
-        if self.boards < 0:
-            raise UsageError(f"boards={self.boards}: must be 0 or more")
         self.openings.length(swap=self.swap)
-        if not 0 <= self.seed < 2**32:
-            raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
 
 
 register_schema("match", MatchConfig)
@@ -180,7 +171,7 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
         with Waiting(title_of(specs), loading, kernels.status, console=console):
             tournament, log, factory = set_up(config, specs, folder)
             if kernels.running:
-                factory.compile_ahead(tournament.at_once)
+                factory.compile_ahead(tournament.worker.at_once)
                 if config.report:
                     importlib.import_module("hexlit.reporting.pages.match_page")  # a second, needed at the end
         if kernels.running:
@@ -235,7 +226,7 @@ def workers_elsewhere(
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
     loaded = {} if factory.networks is None else factory.networks.loaded
     maker = MatchWorkerMaker(
-        specs, loaded, config.search, there, factory.size, config.seed, tournament.at_once, config.swap
+        specs, loaded, config.search, there, factory.size, config.seed, tournament.worker.at_once, config.swap
     )
     with Waiting(title_of(specs), "starting actors", console=console):
         jobs: RayJobs[Block, list[Pair]] = RayJobs(config.ray, config.workers, maker, name="match")
@@ -270,7 +261,7 @@ def set_up(
 
     from hexlit.accelerate.host import usable_cores
     from hexlit.arena.matches import balanced_openings
-    from hexlit.arena.tournament import GameLog, Tournament, pairings
+    from hexlit.arena.tournament import GameLog, MatchWorker, Tournament, pairings
     from hexlit.commands.match_players import PlayerFactory
 
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
@@ -280,12 +271,11 @@ def set_up(
     contestants = [factory.contestant(spec) for spec in specs]  # before any file is made: they may be refused
     log = GameLog(folder / "games.csv", factory.size)
     sprt = test_of(config)
+    at_once = games_at_once(config, len(pairings([spec.label for spec in specs], config.mode)))
     tournament = Tournament(
-        contestants,
+        MatchWorker(contestants, factory.size, at_once=at_once, swap=config.swap),
         dict(enumerate(openings)),
         log,
-        at_once=games_at_once(config, len(pairings([spec.label for spec in specs], config.mode))),
-        swap=config.swap,
         mode=config.mode,
         every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",

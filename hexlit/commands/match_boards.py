@@ -33,9 +33,9 @@ def draw_games(games: Sequence[ArenaGame], size: int) -> Text:
     for game in games:
         board = Board(size, swap=True, moves=game.moves)
         last = stone_cells(game.moves, size)[-1] if game.moves else None
-        said = f"{'Black' if game.winner > 0 else 'White'} {_ENDS[game.ending]} after {len(game.moves)} moves"
+        message = f"{'Black' if game.winner > 0 else 'White'} {_ENDS[game.ending]} after {len(game.moves)} moves"
         names = Text.assemble(("X ", BLACK_STYLE), game.black, (" – ", "dim"), ("O ", WHITE_STYLE), game.white)
-        parts.append(Text("\n").join([Text(), names, draw_board(board.cells, size, last=last), Text(said, "bold")]))
+        parts.append(Text("\n").join([Text(), names, draw_board(board.cells, size, last=last), Text(message, "bold")]))
     return Text("\n").join(parts)
 
 

@@ -1,6 +1,5 @@
 """`hexlit monitor`: a run's use of the machine, watched from outside, and how many such runs fit at a time."""
 
-import math
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from omegaconf import DictConfig
 
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number
 
 if TYPE_CHECKING:  # psutil and rich are imported only for a real watch
     from hexlit.accelerate.process_tree import ProcessTree
@@ -19,14 +19,14 @@ RUNS = Path("runs")
 
 
 @dataclass
-class MonitorConfig:
+class MonitorConfig(Settings):
     """Settings of `hexlit monitor`."""
 
-    duration: float | None = 10.0
+    duration: float | None = number(10.0, "(0, inf)", unit="minutes")
     """Length of the watch, in minutes. Null: until the target ends or Ctrl-C."""
-    interval: float = 5.0
+    interval: float = number(5.0, "(0, inf)", unit="seconds")
     """Time between two samples, in seconds."""
-    pid: int | None = None
+    pid: int | None = number(None, "[1, inf)")
     """Number of the process to watch, with all its descendants."""
     run: str | None = None
     """Folder of the run to watch. Null, and no pid: the newest running one below `runs`."""
@@ -34,13 +34,7 @@ class MonitorConfig:
     """File for the samples. Null: `monitor.csv` in the run's folder, or `resources-PID.csv` here."""
 
     def __post_init__(self) -> None:
-        """Refuse impossible settings."""
-        if not 0 < self.interval < math.inf:
-            raise UsageError(f"interval={self.interval:g}: must be above 0 seconds")
-        if self.duration is not None and not 0 < self.duration < math.inf:
-            raise UsageError(f"duration={self.duration:g}: must be above 0 minutes, or null for no limit")
-        if self.pid is not None and self.pid < 1:
-            raise UsageError(f"pid={self.pid}: a process has a number above 0")
+        super().__post_init__()
         if self.pid is not None and self.run is not None:
             raise UsageError(f"pid={self.pid}, run={self.run}: name one of the two")
 
@@ -111,10 +105,10 @@ def find_target(settings: MonitorConfig) -> Target:
         if not process.alive:
             raise UsageError(f"run={settings.run}: its process {process.pid} has ended; name a run that is running")
     else:
-        found = newest_live_run(RUNS)
-        if found is None:
+        result = newest_live_run(RUNS)
+        if result is None:
             raise UsageError(f"run=null: no run is running below {RUNS}; name what to watch, run=FOLDER or pid=N")
-        folder, process = found
+        folder, process = result
     table = Path(settings.csv) if settings.csv else folder / "monitor.csv"
     return Target(process.pid, f"{folder}, process {process.pid}", table)
 

@@ -48,11 +48,11 @@ def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
 
     from hexlit.reporting.plan import print_plan
 
-    found = worked_out(asked, recipe)
+    result = worked_out(asked, recipe)
     if asked.json:
-        print(json.dumps(found, indent=2, allow_nan=False))
+        print(json.dumps(result, indent=2, allow_nan=False))
     else:
-        print_plan(found, Console())
+        print_plan(result, Console())
 
 
 def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:

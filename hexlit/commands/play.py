@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.extras import install
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import BOARDS, SearchConfig
+from hexlit.settings import number, one_of
 from hexlit.tasks.hex.packaged import fitting_network, is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import WebSettings
 
 if TYPE_CHECKING:  # loaded only for a real game
-    from hexlit.web.desk import Shared
     from hexlit.web.roster import Offer
+    from hexlit.web.session import Shared
 
 NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
 """Packages of the extra `web`."""
@@ -38,8 +38,8 @@ class PlayConfig(WebSettings):
     """
     players: list[Any] = field(default_factory=list)
     """Further players, in the notation of `hexlit match`."""
-    board: int | None = None
-    """Rows of the first board, 2 to 19. Null: the board of `checkpoint`, or 11."""
+    board: int | None = number(None, BOARDS)
+    """Rows of the first board. Null: the board of `checkpoint`, or 11."""
     terminal: bool = False
     """Whether to play on the terminal instead of the page; swap, you and against belong to it."""
     swap: bool = False
@@ -48,21 +48,12 @@ class PlayConfig(WebSettings):
     """Your colour."""
     against: str | None = None
     """Name of the other player. Null: the first on offer."""
-    rollouts: int = 32
+    rollouts: int = number(32, "[1, inf)")
     """Random playouts per leaf of the player `rollouts`."""
-    seed: int = 0
+    seed: int = number(0, "[0, inf)")
     """Seed of the players with random draws."""
     search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
-
-    def __post_init__(self) -> None:
-        """Refuse impossible combinations."""
-        super().__post_init__()
-        check_words(self)
-        if self.board is not None and not 2 <= self.board <= 19:
-            raise UsageError(f"board={self.board}: the page shows boards of 2 to 19 rows")
-        if self.rollouts < 1 or self.seed < 0:
-            raise UsageError(f"rollouts={self.rollouts}, seed={self.seed}: 1 playout or more, a seed of 0 or more")
 
 
 register_schema("play", PlayConfig)
@@ -115,37 +106,37 @@ def check_installed(*packages: str) -> None:
 
 def shared_by_all(settings: PlayConfig) -> "Shared":
     """The things that all browsers share: the players, and the locks."""
-    from hexlit.web.baton import Baton
-    from hexlit.web.desk import Shared
     from hexlit.web.roster import Roster
+    from hexlit.web.scheduling import FairLock
+    from hexlit.web.session import Shared
     from hexlit.web.verdict import Verdicts
 
     board = settings.board or WITHOUT_NETWORK
-    found: list[Offer] = []
+    result: list[Offer] = []
     if settings.checkpoint is not None:
         offer, trained_for = network_offer(settings, NETWORK, settings.checkpoint)
         board = settings.board or trained_for
-        found.append(offer)
+        result.append(offer)
     elif packaged_by_board():
-        found.append(packaged_offer(settings, board))
-    found += [rollouts_offer(settings), *classic_offers(settings), *further_offers(settings)]
-    names = [offer.name for offer in found]
+        result.append(packaged_offer(settings, board))
+    result += [rollouts_offer(settings), *classic_offers(settings), *further_offers(settings)]
+    names = [offer.name for offer in result]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"players: two are named {name}; add name=NAME to one of them")
-    return Shared(settings, Roster(found, settings.search), board, Baton(), Verdicts(settings.solver_seconds))
+    return Shared(settings, Roster(result, settings.search), board, FairLock(), Verdicts(settings.solver_seconds))
 
 
 def get_ready(shared: "Shared") -> None:
     """Load the first player and compile its kernels before the first request."""
     import logging
 
-    from hexlit.web.roster import Seats
+    from hexlit.web.roster import BrowserPlayers
 
     first = next(iter(shared.roster.offers))
     try:
-        with shared.baton.held():
-            Seats(shared.roster, 1 << 20).thinker(first, shared.board, swap=False)
+        with shared.lock.held():
+            BrowserPlayers(shared.roster, 1 << 20).thinker(first, shared.board, swap=False)
     except Exception:  # the first request reports the error
         logging.getLogger(__name__).debug("not ready", exc_info=True)
 
@@ -198,17 +189,17 @@ def further_offers(settings: PlayConfig) -> "list[Offer]":
     """The players of the setting `players`; a checkpoint searches, all others only play."""
     from hexlit.arena.player_spec import parse_player
 
-    found = []
+    result = []
     for given in settings.players:
         spec = parse_player(given)
         if spec.kind == "checkpoint":
             if "simulations" in spec.settings:
                 raise UsageError(f"players: {spec.label}: the page says how many simulations; leave out simulations=")
             offer, _ = network_offer(settings, spec.label, spec.source)
-            found.append(replace(offer, search=replace(settings.search, **spec.settings)))  # type: ignore[arg-type]
+            result.append(replace(offer, search=replace(settings.search, **spec.settings)))  # type: ignore[arg-type]
         else:
-            found.append(spec_offer(settings, spec, spec.kind))
-    return found
+            result.append(spec_offer(settings, spec, spec.kind))
+    return result
 
 
 def spec_offer(settings: PlayConfig, spec: Any, title: str) -> "Offer":

@@ -16,9 +16,9 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import SWAP, format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
-from hexlit.web.desk import Shared
 from hexlit.web.requests import Move, PositionText, Write
-from hexlit.web.roster import Seats
+from hexlit.web.roster import BrowserPlayers
+from hexlit.web.session import Shared
 from hexlit.web.texts import text_of
 from hexlit.web.thinking import Thinking
 
@@ -50,8 +50,8 @@ class TerminalGame:
     ) -> None:
         """`read` gives the person's next line, None at the end of the input; `say` shows a text."""
         self._shared = shared
-        self._seats = Seats(shared.roster, shared.settings.tree_megabytes << 20)
-        self._thinking = Thinking(self._seats, shared.baton, shared.verdicts, shared.settings)
+        self._players = BrowserPlayers(shared.roster, shared.settings.tree_megabytes << 20)
+        self._thinking = Thinking(self._players, shared.lock, shared.verdicts, shared.settings)
         self._board = Board(size, swap=swap)
         self._people = COLOURS[you]
         self._against = against
@@ -75,7 +75,7 @@ class TerminalGame:
                 elif not self._ask():
                     return 0
         finally:
-            self._seats.close()
+            self._players.close()
         winner = self._board.winner or -self._resigned
         name, style = NAMES[winner]
         self._say(Text.assemble((name, style), " wins", f" {self._how}" if self._resigned else ""))
@@ -89,24 +89,24 @@ class TerminalGame:
     def _answer(self) -> None:
         """Play the other side's move; a player without a move has lost."""
         try:
-            found = self._chosen()
+            result = self._chosen()
         except UsageError as error:
             self._say(Text(str(error)))
             self._resigned, self._how = self._board.to_move, "by forfeit"
             return
         name, style = NAMES[self._board.to_move]
-        value = "" if found["value"] is None else f"  winning chance {(1 + found['value']) / 2:.0%}"
-        self._say(Text.assemble((name, style), f" ({self._against}): {found['move']}{value}"))
-        if found["move"] == "resign":
+        value = "" if result["value"] is None else f"  winning chance {(1 + result['value']) / 2:.0%}"
+        self._say(Text.assemble((name, style), f" ({self._against}): {result['move']}{value}"))
+        if result["move"] == "resign":
             self._resigned = self._board.to_move
             return
-        self._board.play(parse_cell(found["move"], self._board.size))
+        self._board.play(parse_cell(result["move"], self._board.size))
         self.show()
 
     def _chosen(self) -> dict[str, Any]:
         position = PositionText(size=self._board.size, swap=self._board.swap, moves=self._names())
         request = Move(id=0, do="move", position=position, player=self._against)
-        with self._shared.baton.held():
+        with self._shared.lock.held():
             return next(self._thinking.answers(request, lambda: False))
 
     def _ask(self) -> bool:

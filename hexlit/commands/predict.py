@@ -1,6 +1,5 @@
 """`hexlit predict`: a trained network applied to a file, or to one text."""
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +84,6 @@ def task_of(checkpoint: Path) -> str:
         raise UsageError(f"checkpoint={checkpoint}: there is no such file")
     if checkpoint.suffix == ".safetensors":  # written by `hexlit export`, of networks of Hex alone
         return "hex"
-    if not zipfile.is_zipfile(checkpoint):
-        raise UsageError(f"checkpoint={checkpoint}: not a checkpoint (not an archive of torch)")
     check_whole(checkpoint, "checkpoint")
     try:
         settings = torch.load(checkpoint, map_location="cpu", weights_only=True)["hyper_parameters"]

@@ -168,10 +168,10 @@ def _overrides() -> list[str]:
     """The overrides of this command, without those of its own folder and sweep."""
     from hydra.core.hydra_config import HydraConfig
 
-    found = HydraConfig.get()
-    folders = [source.path for source in found.runtime.config_sources if source.provider == "command-line"]
+    result = HydraConfig.get()
+    folders = [source.path for source in result.runtime.config_sources if source.provider == "command-line"]
     flags = [part for folder in folders for part in ("--config-dir", str(folder))]
-    return [*flags, *(o for o in [*found.overrides.task, *found.overrides.hydra] if not o.startswith(_OF_THE_RUN))]
+    return [*flags, *(o for o in [*result.overrides.task, *result.overrides.hydra] if not o.startswith(_OF_THE_RUN))]
 
 
 def _last_words(output: Path) -> str:

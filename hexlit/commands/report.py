@@ -1,7 +1,6 @@
 """`hexlit report`: the page of a run, match or strength run, a comparison of runs, and the results of a sweep."""
 
 import json
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from omegaconf import DictConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.report_files import COMPARISON_FILE, MATCH, RUN, SWEEP, kind_of, newest
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number
 from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:  # drawing and reading studies are imported only for a real sweep
@@ -23,7 +23,7 @@ RUNS = Path("runs")
 
 
 @dataclass
-class ReportConfig:
+class ReportConfig(Settings):
     """Settings of `hexlit report`."""
 
     folder: str | None = None
@@ -32,9 +32,9 @@ class ReportConfig:
     """Folders of runs to compare, instead of `folder`."""
     output: str = COMPARISON_FILE
     """File for the comparison of `runs`."""
-    epochs: list[int] = field(default_factory=list)
+    epochs: list[int] = number((), "[1, inf)")
     """Numbers of epochs in the table of costs. Empty: that of the run, and larger round ones."""
-    price: float | None = None
+    price: float | None = number(None, "[0, inf)")
     """Price of an hour on the run's machine, for the table of costs. None: hours only."""
     json: bool = False
     """Whether to print the results as JSON instead of text; nothing is written."""
@@ -42,19 +42,16 @@ class ReportConfig:
     """Whether to draw the figures and `report.html` of a sweep."""
     watch: bool = False
     """Whether to show a sweep until it ends, and then its results."""
-    every: float = 2.0
+    every: float = number(2.0, "(0, inf)", unit="seconds")
     """Time between two looks at a watched sweep, in seconds."""
-    rows: int = 20
+    rows: int = number(20, "[1, inf)")
     """Trials in the table of a sweep."""
     wandb: str | None = None
     """ENTITY/PROJECT on Weights & Biases; its page is written instead. With `json` it is printed, and not saved."""
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
-        if not 0 < self.every < math.inf:
-            raise UsageError(f"every={self.every:g}: must be above 0 seconds")
-        if self.rows < 1:
-            raise UsageError(f"rows={self.rows}: must be 1 or more")
+        super().__post_init__()
         if self.json and self.watch:
             raise UsageError("json=true, watch=true: choose one of the two")
         if self.wandb is not None and (self.folder is not None or self.runs or self.watch):
@@ -62,10 +59,6 @@ class ReportConfig:
             raise UsageError(f"wandb={self.wandb}, {other}: choose one of the two")
         if self.runs and self.folder is not None:
             raise UsageError(f"folder={self.folder}, runs=[...]: choose one of the two")
-        if any(number < 1 for number in self.epochs):
-            raise UsageError(f"epochs={self.epochs}: whole numbers of 1 or more, such as [100,1000]")
-        if self.price is not None and not 0 <= self.price < math.inf:
-            raise UsageError(f"price={self.price:g}: must be 0 or more for an hour")
 
 
 register_schema("report", ReportConfig)

@@ -194,9 +194,9 @@ def write_comparison(
     for folder in folders:
         if kind_of(folder) != RUN:
             raise UsageError(f"runs: {folder} holds a {kind_of(folder)}; only runs are compared")
-    found = [replace(read_run(folder), folder=folder) for folder in folders]
+    result = [replace(read_run(folder), folder=folder) for folder in folders]
     runs = []
-    for name, files in zip(names_of_runs([files.name for files in found], folders), found, strict=True):
+    for name, files in zip(names_of_runs([files.name for files in result], folders), result, strict=True):
         page = files.folder / PAGE_FILE
         link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
         runs.append(ComparedRun(name, files, link))

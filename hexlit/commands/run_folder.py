@@ -1,5 +1,6 @@
 """The folder of a run: the id in its name, and how a command continues in it."""
 
+import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,8 +29,8 @@ def resumed_folder(argv: list[str]) -> Path | None:
     except FileNotFoundError:
         return folder
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name too long, a null character
-        said = (error.strerror if isinstance(error, OSError) else None) or str(error).partition(":")[0]
-        raise UsageError(f"resume={folders[-1][:100]}: no folder can be found there ({said})") from error
+        message = (error.strerror if isinstance(error, OSError) else None) or str(error).partition(":")[0]
+        raise UsageError(f"resume={folders[-1][:100]}: no folder can be found there ({message})") from error
     return folder
 
 
@@ -52,3 +53,17 @@ def resumed_arguments(argv: list[str]) -> list[str]:
     earlier = [override for override in read_overrides(folder) if not override.startswith("resume=")]
     later = [argument for argument in argv if not argument.startswith("resume=")]
     return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
+
+
+_OF_A_RUN = ("checkpoints", "phases.csv")
+"""Names in the folder of a run that has begun."""
+
+
+def requeued(folder: Path) -> str | None:
+    """The value of `resume` that continues the run in `folder`; None unless Slurm has started this job again.
+
+    Slurm does so after a job's time limit, or the loss of its machine.
+    """
+    restarts = os.environ.get("SLURM_RESTART_COUNT", "0")
+    again = restarts.isdecimal() and int(restarts) > 0
+    return str(folder) if again and any((folder / name).exists() for name in _OF_A_RUN) else None

@@ -23,12 +23,12 @@ def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
     """A function that writes the settings of this command, composed as `config`, into `folder`."""
     from hydra.core.hydra_config import HydraConfig
 
-    found: Any = HydraConfig.instance().cfg
-    assert found is not None
+    result: Any = HydraConfig.instance().cfg
+    assert result is not None
     texts = {
         "config.yaml": OmegaConf.to_yaml(config),
-        "hydra.yaml": OmegaConf.to_yaml(found),
-        "overrides.yaml": OmegaConf.to_yaml(found.hydra.overrides.task) + END,
+        "hydra.yaml": OmegaConf.to_yaml(result),
+        "overrides.yaml": OmegaConf.to_yaml(result.hydra.overrides.task) + END,
     }
 
     def write() -> None:
@@ -54,12 +54,12 @@ def read_overrides(folder: Path) -> list[str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, type(error).__name__) from error
-    found = _parsed(text, path)
-    if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
+    result = _parsed(text, path)
+    if not isinstance(result, list) or not all(isinstance(entry, str) for entry in result):
         raise _unreadable(path, "not a list of overrides")
-    if not text.endswith(END) and found != _also_in_hydra(folder):
+    if not text.endswith(END) and result != _also_in_hydra(folder):
         raise _unreadable(path, "its end is missing")
-    return found
+    return result
 
 
 def _parsed(text: str, path: Path) -> Any:
@@ -71,9 +71,9 @@ def _parsed(text: str, path: Path) -> Any:
 
 def _also_in_hydra(folder: Path) -> Any:
     """The second copy of the overrides that Hydra wrote beside a list without an end, in an older version."""
-    found = read_yaml(folder / SETTINGS / "hydra.yaml")
+    result = read_yaml(folder / SETTINGS / "hydra.yaml")
     try:
-        return found["hydra"]["overrides"]["task"]
+        return result["hydra"]["overrides"]["task"]
     except (KeyError, TypeError):
         return None
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number
 
 if TYPE_CHECKING:  # both compile kernels: imported only for a real position
     from hexlit.arena.position import Position
@@ -24,28 +25,27 @@ _NAMES = {1: "black", -1: "white"}
 
 
 @dataclass
-class SolveConfig:
+class SolveConfig(Settings):
     """Settings of `hexlit solve`."""
 
-    board: int = 5
-    """Rows of the board, 2 to 8."""
+    board: int = number(5, f"[2, {LARGEST_BOARD}]")
+    """Rows of the board."""
     moves: str = ""
     """Moves so far, Black first, such as `a3 c4`."""
     file: str | None = None
     """SGF file; its first game gives board and moves instead."""
-    move: int | None = None
+    move: int | None = number(None, "[0, inf)")
     """Number of the file's moves to play, 0 or more. Null: all."""
     json: bool = False
     """Whether to print one JSON object instead of text."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes that the solver does not support."""
-        if not 2 <= self.board <= LARGEST_BOARD:
-            raise UsageError(f"board={self.board}: positions are solved on boards from 2 to {LARGEST_BOARD}")
+        """Refuse moves from two places."""
+        super().__post_init__()
         if self.file is not None and self.moves:
             raise UsageError(f"file={self.file} moves={self.moves}: the file has the moves; give one of the two")
-        if self.move is not None and (self.file is None or self.move < 0):
-            raise UsageError(f"move={self.move}: a number of the file's moves, 0 or more, beside file=GAME.sgf")
+        if self.move is not None and self.file is None:
+            raise UsageError(f"move={self.move}: a number of the file's moves, beside file=GAME.sgf")
 
 
 def main(argv: list[str]) -> int:

@@ -1,6 +1,5 @@
 """`hexlit strength`: a network against the exact truth, and the value of each way of searching."""
 
-import math
 import os
 import secrets
 import shlex
@@ -12,7 +11,6 @@ from typing import Any
 from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.choices import check_words, one_of
 from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.again import same_command
 from hexlit.commands.application import register_schema, run, typed
@@ -27,7 +25,8 @@ from hexlit.commands.strength_progress import progress
 from hexlit.commands.strength_results import Document, show, write
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
-from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
+from hexlit.search.config import BOARDS, MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
+from hexlit.settings import Settings, number, one_of
 from hexlit.training.config import LoggerConfig
 
 KINDS = ("truth", "search")
@@ -37,7 +36,7 @@ LARGEST_BOARD = 19
 
 
 @dataclass
-class StrengthConfig:
+class StrengthConfig(Settings):
     """Settings of `hexlit strength`."""
 
     checkpoint: str = MISSING
@@ -45,21 +44,21 @@ class StrengthConfig:
     what: str = one_of(KINDS, "truth")
     """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `search`:
     strength and cost of searches."""
-    board: int | None = None
+    board: int | None = number(None, BOARDS)
     """Rows of the board. Null: the network's own board."""
-    simulations: list[int] = field(default_factory=lambda: [16, 64, 256])
+    simulations: list[int] = number([16, 64, 256], f"[1, {MOST_SIMULATIONS}]")
     """Simulations per move; each number is measured separately. `truth` also measures the network without search."""
-    positions: int = 1000
+    positions: int = number(1000, "[1, inf)")
     """Solved positions of each kind: from games, and with stones on random cells."""
-    leaves: list[int] = field(default_factory=lambda: [4, 8, 16])
+    leaves: list[int] = number([4, 8, 16], f"[2, {MOST_LEAVES}]")
     """Leaves of one tree that are evaluated together, for `what=search`; each number is measured."""
-    pairs: int = 50
+    pairs: int = number(50, "[1, inf)")
     """Distinct openings of a match, for `what=search`; each is played twice."""
-    games: int | None = None
+    games: int | None = number(None, "[1, inf)")
     """Positions searched at the same time. Null: the device's default."""
-    seconds: float = 1.0
+    seconds: float = number(1.0, "(0, inf)", unit="seconds")
     """Approximate length of one measurement of speed, in seconds, for `what=search`."""
-    seed: int = 2026
+    seed: int = number(2026, "[0, inf)")
     """Seed of the positions and openings."""
     json: bool = False
     """Whether to print one JSON object instead of tables."""
@@ -73,7 +72,7 @@ class StrengthConfig:
     """Folder of an interrupted measurement to continue. Its measured parts are kept."""
     where: str = one_of(PLACES, "here")
     """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
-    workers: int = 2
+    workers: int = number(2, "[1, inf)")
     """Number of actors of the cluster; each judges `games` positions at a time."""
     ray: RayConfig = field(default_factory=RayConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
@@ -82,24 +81,12 @@ class StrengthConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
-        check_words(self)
+        super().__post_init__()
         refuse_tensorboard(self.logger)
         if self.where == "ray" and self.what == "search":
             raise UsageError("where=ray: what=search measures the speed of this machine; leave one of them out")
-        if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
-            raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
-        if not self.simulations or not all(1 <= number <= MOST_SIMULATIONS for number in self.simulations):
-            raise UsageError(
-                f"simulations={self.simulations}: numbers from 1 to {MOST_SIMULATIONS}, such as [16,64,256]"
-            )
-        for name in ("positions", "pairs", "games", "workers"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"{name}={value}: must be 1 or more")
-        if not all(1 < number <= MOST_LEAVES for number in self.leaves):
-            raise UsageError(f"leaves={self.leaves}: numbers of 2 or more, up to {MOST_LEAVES}, such as [4,8,16]")
-        if not 0 < self.seconds < math.inf or self.seed < 0:
-            raise UsageError(f"seconds={self.seconds:g}, seed={self.seed}: the first is above 0, the second 0 or more")
+        if not self.simulations:
+            raise UsageError("simulations=[]: name at least one number, such as [16,64,256]")
         if self.json and self.markdown:
             raise UsageError("json=true markdown=true: choose one of them")
 
@@ -163,8 +150,8 @@ def measured(config: DictConfig, settings: StrengthConfig, folder: Path | None) 
         parts.open(subject_of(settings, facts), facts["device"], resume=folder is not None)
         measure = measure_truth if settings.what == "truth" else measure_search
         with progress() as advance:
-            for found in measure(settings, evaluators, games, advance, parts):
-                document = facts | {"device": parts.device} | found
+            for result in measure(settings, evaluators, games, advance, parts):
+                document = facts | {"device": parts.device} | result
                 write(place, document)
         parts.end()
     return place, document
@@ -193,8 +180,8 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
     check_board("truth", size)
     evaluators = Evaluators(loaded, size, build_profile(chosen.accelerator))
     games = chosen.games or evaluators.profile.evaluation_batch
-    (found,) = measure_truth(chosen, evaluators, games, lambda what, share: None, measured_now)
-    return about(chosen, evaluators, games) | found
+    (result,) = measure_truth(chosen, evaluators, games, lambda what, share: None, measured_now)
+    return about(chosen, evaluators, games) | result
 
 
 def new_folder() -> Path:

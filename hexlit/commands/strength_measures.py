@@ -73,12 +73,13 @@ def measure_search(
 ) -> Iterator[Document]:
     """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
     from hexlit.arena.matches import most_openings
-    from hexlit.arena.measures import OPENING_PLIES, Network, measure_variant, variants
+    from hexlit.arena.measures import OPENING_PLIES, Network, Thoroughness, measure_variant, variants
     from hexlit.arena.positions import LIMITS, game_positions
     from hexlit.files import cache_folder
 
     size = evaluators.size
     pairs = min(settings.pairs, most_openings(size, OPENING_PLIES))
+    how = Thoroughness(pairs, settings.seed, games, settings.seconds)
     network = Network(evaluators, size, evaluators.loaded.swap)
     advance("solving positions", 0.0)
     positions = None
@@ -90,18 +91,7 @@ def measure_search(
     rows: list[Document] = []
     for number, way in enumerate(ways):
         advance(way.name, sum(efforts[:number]) / sum(efforts))
-        rows.append(
-            measure_variant(
-                way,
-                network,
-                positions,
-                pairs=pairs,
-                seed=settings.seed,
-                games=games,
-                seconds=settings.seconds,
-                part=part,
-            )
-        )
+        rows.append(measure_variant(way, network, positions, how, part))
         yield {"rows": rows}
 
 

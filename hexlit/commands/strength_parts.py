@@ -136,10 +136,10 @@ class Parts:
 def _read(path: Path, kinds: Mapping[str, type]) -> Document:
     """The object in the file; it has entries of these `kinds`."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(result, dict) or not all(isinstance(result.get(name), kind) for name, kind in kinds.items()):
             raise ValueError("not what hexlit strength writes")
     except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor JSON, too
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{path}: cannot be read ({reason}); restore the file, or start a new measurement") from error
-    return found
+    return result

@@ -15,8 +15,7 @@ from hexlit.commands.application import run, typed
 from hexlit.commands.claim import check, claim
 from hexlit.commands.quick_imports import quick_imports
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
-from hexlit.commands.requeued import requeued
-from hexlit.commands.run_folder import resumed_arguments, resumed_folder
+from hexlit.commands.run_folder import requeued, resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
@@ -71,8 +70,8 @@ def best_arguments(argv: list[str]) -> list[str]:
     path = Path(value).resolve()
     path = path if path.suffix == ".yaml" else path / "best.yaml"
     try:
-        found = OmegaConf.to_container(OmegaConf.load(path))
-        overrides = [str(override) for override in found["overrides"]]  # type: ignore[index,call-overload]
+        result = OmegaConf.to_container(OmegaConf.load(path))
+        overrides = [str(override) for override in result["overrides"]]  # type: ignore[index,call-overload]
     except FileNotFoundError:
         raise UsageError(f"best={value}: no sweep with a best trial ({path} is not there)") from None
     except Exception as error:  # a torn file can make the parser raise anything

@@ -10,7 +10,7 @@ import lightning as L
 
 from hexlit.accelerate.memory import is_out_of_memory
 from hexlit.accelerate.profile import build_profile
-from hexlit.commands.requeued import requeued
+from hexlit.commands.run_folder import requeued
 from hexlit.commands.task_run import train_task
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
@@ -105,10 +105,10 @@ class WandbNotes(L.Callback):
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note its state and its objectives."""
-        found = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
+        result = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
         state = "pruned" if self._trial.pruned else "complete"
-        first = next(iter(found.values()), None)
-        note_in_wandb(trainer.loggers, summary={"state": state, "objective": found, "objective_value": first})
+        first = next(iter(result.values()), None)
+        note_in_wandb(trainer.loggers, summary={"state": state, "objective": result, "objective_value": first})
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         """Note that it failed, and why."""

@@ -45,12 +45,13 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
         return _unknown_option(error)
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     message = str(error)
-    found = re.match(r"Could not override '([^'@]+)", message)
-    if found:
-        return _unknown_key(found[1], config_name, argv)
-    found = re.match(r"Ambiguous value for argument '([^=]+)=(.*)'", message)
-    if found:
-        return f"{found[1]}={found[2]}: a comma asks for a sweep: add --multirun, or quote: '{found[1]}=\"{found[2]}\"'"
+    result = re.match(r"Could not override '([^'@]+)", message)
+    if result:
+        return _unknown_key(result[1], config_name, argv)
+    result = re.match(r"Ambiguous value for argument '([^=]+)=(.*)'", message)
+    if result:
+        key, value = result[1], result[2]
+        return f"{key}={value}: a comma asks for a sweep: add --multirun, or quote: '{key}=\"{value}\"'"
     if isinstance(cause, MissingMandatoryValue | InterpolationToMissingValueError):
         return _missing(cause)
     if isinstance(cause, ValidationError):
@@ -85,8 +86,8 @@ def _odd_value(argv: list[str]) -> str | None:
 
 
 def _override_of(message: str) -> str | None:
-    found = re.match(r"Error merging override (.*)", message)
-    return found[1] if found else None
+    result = re.match(r"Error merging override (.*)", message)
+    return result[1] if result else None
 
 
 def _unreadable(error: OverrideParseException) -> str:
@@ -108,8 +109,8 @@ def _unknown_option(error: MissingConfigException) -> str:
 def _missing(error: OmegaConfBaseException) -> str:
     key = error.full_key
     if isinstance(error, InterpolationToMissingValueError):
-        found = re.search(r"Missing mandatory value: ([\w.]+)|'([\w.]+)'", str(error))
-        key = (found[1] or found[2]) if found else key
+        result = re.search(r"Missing mandatory value: ([\w.]+)|'([\w.]+)'", str(error))
+        key = (result[1] or result[2]) if result else key
     return f"{key} has no value: add {key}=VALUE"
 
 

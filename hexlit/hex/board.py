@@ -98,8 +98,7 @@ class Board:
         return board_text(self.cells, self.size)
 
     def _replay(self) -> None:
-        won = play_sequence(self._stones, 0, np.array(self._moves, np.int16), self._geometry)
-        self._won = won > 0
+        self._won = play_sequence(self._stones, 0, np.array(self._moves, np.int16), self._geometry) > 0
 
 
 def board_text(cells: NDArray[np.int8], size: int) -> str:

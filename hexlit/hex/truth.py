@@ -16,6 +16,7 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.settings import check_numbers
 
 _log = logging.getLogger(__name__)
 
@@ -51,13 +52,8 @@ class SolvedPositions:
         won: npt.NDArray[np.bool_] = self.winner == self.to_move
         return won
 
-    def first(self, count: int) -> "SolvedPositions":
-        """The first `count` of them; they are in random order."""
-        rows = {name: getattr(self, name)[:count] for name in _ARRAYS}
-        return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
-
-    def only(self, among: npt.NDArray[np.bool_]) -> "SolvedPositions":
-        """Those selected by `among`, `[count]`."""
+    def only(self, among: npt.NDArray[np.bool_] | slice) -> "SolvedPositions":
+        """Those selected by `among`, `[count]`, or by a slice; they are in random order."""
         rows = {name: getattr(self, name)[among] for name in _ARRAYS}
         return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
 
@@ -110,15 +106,10 @@ def won_positions(
     Raises:
         UsageError: an argument is out of range, or no suitable position turns up for a number of stones.
     """
-    if count < 1:
-        raise UsageError(f"count {count} is out of range: ask for at least 1 position")
-    if seed < 0:
-        raise UsageError(f"seed {seed} is out of range: it must be at least 0")
     solver = Solver(size)
-    if not 0 <= min_stones < size * size:
-        raise UsageError(
-            f"min_stones {min_stones} is out of range: a board of size {size} takes 0 to {size * size - 1}"
-        )
+    check_numbers("[1, inf)", count=count)
+    check_numbers("[0, inf)", seed=seed)
+    check_numbers(f"[0, {size * size - 1}]", min_stones=min_stones)
     path = None
     if cache is not None:
         path = cache / f"won-v{_FORMAT}-size{size}-count{count}-seed{seed}-min{min_stones}-limit{node_limit}.npz"

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from hexlit.accelerate.device import as_current
 from hexlit.nets.blocks import ConvNorm
-from hexlit.nets.fused import FusedNet, fused_obstacle
 from hexlit.nets.tower import HexNet, build_net, masked_logits, playing_state
 
 
@@ -85,29 +84,6 @@ class TwinForward:
     def refresh(self, net: HexNet) -> None:
         """Copy in place, so that a compiled or captured twin stays valid."""
         copy_folded(net, self.twin)
-
-
-class FusedForward:
-    """The network by oneDNN's fused operators.
-
-    Raises:
-        RuntimeError: this network or this torch does not support it.
-    """
-
-    def __init__(self, net: HexNet, dtype: torch.dtype, size: int, batch: int) -> None:
-        obstacle = fused_obstacle(net)
-        if obstacle:
-            raise RuntimeError(obstacle)
-        self.pack: Callable[[HexNet], FusedNet] = lambda current: FusedNet(current, dtype, size, batch)
-        self.packed = self.pack(net)
-
-    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """As `Forward`."""
-        return self.packed(planes)
-
-    def refresh(self, net: HexNet) -> None:
-        """Pack again."""
-        self.packed = self.pack(net)
 
 
 class HostRun:

@@ -115,8 +115,8 @@ class SelfAttention(nn.Module):
         cells = self.norm(x.flatten(2).transpose(1, 2))  # [B, n*n, C]
         parts = self.queries_keys_values(cells).unflatten(2, (3, self.heads, -1))  # [B, n*n, 3, heads, C/heads]
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        found = functional.scaled_dot_product_attention(queries, keys, values)  # [B, heads, n*n, C/heads]
-        y: Tensor = self.last(found.transpose(1, 2).flatten(2))
+        result = functional.scaled_dot_product_attention(queries, keys, values)  # [B, heads, n*n, C/heads]
+        y: Tensor = self.last(result.transpose(1, 2).flatten(2))
         return x + y.transpose(1, 2).reshape(x.shape)
 
 

@@ -79,12 +79,12 @@ def seconds_of(backends: list[str], size: int, batch: int, build: Callable[[str]
                 built[backend] = forward, max(1, round(ROUND_SECONDS / _timed(forward, planes, 1)))
             except (RuntimeError, AttributeError, ImportError):
                 continue  # the evaluator tries the rest in their order, and says why one does not work
-        found: dict[str, list[float]] = {backend: [] for backend in built}
+        result: dict[str, list[float]] = {backend: [] for backend in built}
         end = time.perf_counter() + MEASURED_SECONDS
-        while built and (len(found[next(iter(built))]) < LEAST_ROUNDS or time.perf_counter() < end):
+        while built and (len(result[next(iter(built))]) < LEAST_ROUNDS or time.perf_counter() < end):
             for backend, (forward, calls) in built.items():
-                found[backend].append(_timed(forward, planes, calls) / calls)
-    return {backend: min(seconds) for backend, seconds in found.items()}
+                result[backend].append(_timed(forward, planes, calls) / calls)
+    return {backend: min(seconds) for backend, seconds in result.items()}
 
 
 def _timed(forward: Forward, planes: Tensor, calls: int) -> float:

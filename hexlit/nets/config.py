@@ -1,12 +1,12 @@
 """The `net` section of the configuration: the shape of the network."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 from hexlit.outside import BLOCK_GROUP
+from hexlit.settings import Settings, number, one_of
 
 BLOCKS = ("basic", "bottleneck")
 """hexlit's own residual blocks; no package can bring another one of these names."""
@@ -17,7 +17,7 @@ ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
 
 
 @dataclass
-class NetConfig:
+class NetConfig(Settings, section="net"):
     """A residual tower with a policy and a value head. The same weights play on every board from 2 to 19.
 
     `blocks` with `block` give the known layouts: [6] basic is a plain tower, [2, 2, 2, 2] basic is ResNet-18,
@@ -27,10 +27,10 @@ class NetConfig:
         UsageError: a value is out of range; the message names the dotted key.
     """
 
-    channels: int = 64
+    channels: int = number(64, "[1, inf)")
     """Channels of the trunk."""
 
-    blocks: list[int] = field(default_factory=lambda: [6])
+    blocks: list[int] = number([6], "[1, inf)")
     """Residual blocks of each stage."""
 
     block: str = one_of(BLOCKS, "basic", group=BLOCK_GROUP)
@@ -45,40 +45,41 @@ class NetConfig:
     """Attention. With se each residual block weighs its channels by the whole board. With self each
     stage ends with attention of every cell to every other; it has none of the fast backends of the CPU."""
 
-    attention_heads: int = 4
+    attention_heads: int = number(4, "[1, inf)")
     """Heads of attention self; they share the channels evenly."""
 
     global_pooling: bool = True
     """Whether every third block adds a bias computed from the whole board to each channel."""
 
-    dropout: float = 0.0
-    """Share of the heads' hidden units that is dropped in training, in [0, 1)."""
+    dropout: float = number(0.0, "[0, 1)")
+    """Share of the heads' hidden units that is dropped in training."""
 
-    policy_channels: int = 32
+    policy_channels: int = number(32, "[1, inf)")
     """Channels of the policy head."""
 
-    value_channels: int = 32
+    value_channels: int = number(32, "[1, inf)")
     """Channels that are pooled over the board for the value, the swap action and the policy's bias."""
 
-    value_hidden: int = 64
+    value_hidden: int = number(64, "[1, inf)")
     """Hidden units of the value head."""
 
     def __post_init__(self) -> None:
-        check_words(self, "net")
-        for key in ("channels", "attention_heads", "policy_channels", "value_channels", "value_hidden"):
-            if getattr(self, key) < 1:
-                raise UsageError(f"net.{key}={getattr(self, key)}: must be 1 or more")
-        if not self.blocks or min(self.blocks) < 1:
-            raise UsageError(f"net.blocks={list(self.blocks)}: must be a list of stages of 1 or more blocks, e.g. [6]")
+        super().__post_init__()
+        if not self.blocks:
+            raise UsageError("net.blocks=[]: must be a list of stages of 1 or more blocks, such as [6]")
         if self.block == "bottleneck" and self.channels < 2:
             raise UsageError(f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck")
         if self.attention == "self" and self.channels % self.attention_heads:
-            near = next(heads for heads in range(self.attention_heads, 0, -1) if self.channels % heads == 0)
-            raise UsageError(
-                f"net.attention_heads={self.attention_heads}: must divide net.channels={self.channels}, such as {near}"
-            )
-        if not 0.0 <= self.dropout < 1.0:
-            raise UsageError(f"net.dropout={self.dropout}: must be at least 0 and below 1")
+            raise UsageError(f"net.attention_heads={self.attention_heads}: must divide net.channels={self.channels}")
+
+
+def obstacle_for_plain_blocks(config: NetConfig, where: str) -> str:
+    """Why a network of `config` cannot be computed by `where`, which has the plain parts alone; empty if it can."""
+    if config.block not in BLOCKS:
+        return f"net.block={config.block} is not in {where}, {' and '.join(BLOCKS)} are"
+    if config.attention == "self":
+        return f"net.attention={config.attention} is not in {where}, none and se are"
+    return ""
 
 
 def saved_config(settings: Mapping[str, Any]) -> NetConfig:

@@ -16,7 +16,6 @@ from hexlit.nets.backends import (
     DeviceRun,
     Floats,
     Forward,
-    FusedForward,
     HostRun,
     OneThread,
     Planes,
@@ -26,6 +25,7 @@ from hexlit.nets.backends import (
 )
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
+from hexlit.nets.fused import FusedForward
 from hexlit.nets.tower import HexNet, masked_logits
 
 log = logging.getLogger(__name__)
@@ -222,16 +222,12 @@ class NetworkEvaluator:
         policy = np.zeros((self.batch, self.actions), np.float32)
         value = np.zeros(self.batch, np.float32)
         run(planes, policy, value)
-        checked = torch.from_numpy(planes[:CHECKED_POSITIONS])
-        twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last=False)
-        expected = twin(checked.float())
-        if not (expected.policy_logits.isfinite().all() and expected.value_logit.isfinite().all()):
+        count = min(CHECKED_POSITIONS, self.batch)
+        probabilities, values = plain_answers(net, planes[:count], self.actions)
+        if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
             raise ValueError("the network's answers are not finite: its weights have diverged")
-        probabilities = torch.softmax(masked_logits(expected.policy_logits[:, : self.actions], checked), 1).numpy()
-        difference = np.maximum(
-            np.abs(policy[:CHECKED_POSITIONS] - probabilities).max(),
-            np.abs(value[:CHECKED_POSITIONS] - expected.value.numpy()).max(),
-        )  # NaN wins
+        # NaN wins
+        difference = np.maximum(np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max())
         allowed = TOLERANCE[self.dtype]
         if not difference <= allowed:
             raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
@@ -264,6 +260,17 @@ def random_planes(batch: int, size: int) -> Planes:
     planes[:, 1] = taken & ~own
     planes[:, 4] = 1
     return planes
+
+
+def plain_answers(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
+    """Probabilities `[P, A]` and values `[P]` of `net` in evaluation, by torch's operators in float32 on the CPU."""
+    twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last=True)
+    seen = torch.from_numpy(planes)
+    with torch.inference_mode():
+        outputs = [twin(part.float()) for part in torch.split(seen, 256)]
+        logits = torch.cat([output.policy_logits[:, :actions] for output in outputs])
+        values = torch.cat([output.value for output in outputs])
+        return torch.softmax(masked_logits(logits, seen), 1).numpy(), values.numpy()
 
 
 LEAST_SAME_MOVES = 0.98
@@ -309,13 +316,8 @@ def measure_agreement(net: HexNet, evaluator: NetworkEvaluator, planes: Planes) 
         evaluator.evaluate(np.ascontiguousarray(batch), policy, value)
         policies.append(policy[: len(part)])
         values.append(value[: len(part)])
-    twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last=True)
-    seen = torch.from_numpy(planes)
-    with torch.inference_mode():
-        expected = [twin(part.float()) for part in torch.split(seen, 256)]
-        logits = torch.cat([output.policy_logits[:, : evaluator.actions] for output in expected])
-        probabilities = torch.softmax(masked_logits(logits, seen), 1).numpy()
-        value_error = np.abs(np.concatenate(values) - torch.cat([output.value for output in expected]).numpy())
+    probabilities, expected = plain_answers(net, planes, evaluator.actions)
+    value_error = np.abs(np.concatenate(values) - expected)
     policy = np.concatenate(policies)
     return Agreement(
         positions=len(planes),

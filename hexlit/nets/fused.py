@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexlit.nets.blocks import ConvNorm, ResidualBlock, size_scale
-from hexlit.nets.config import BLOCKS
+from hexlit.nets.config import obstacle_for_plain_blocks
 from hexlit.nets.tower import HexNet
 
 OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolution_pointwise_")
@@ -20,12 +20,10 @@ OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolut
 
 def fused_obstacle(net: HexNet) -> str:
     """Why `net` cannot take the fused backend here; empty if it can."""
-    if net.config.block not in BLOCKS:
-        return f"net.block={net.config.block} has no fused operator, {' and '.join(BLOCKS)} have"
+    if obstacle := obstacle_for_plain_blocks(net.config, "the fused operators"):
+        return obstacle
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} has no fused operators; net.activation=relu has"
-    if net.config.attention == "self":
-        return f"net.attention={net.config.attention} has no fused operators; net.attention=none and se have"
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return "this torch is built without oneDNN"
     missing = [name for name in OPERATORS if not hasattr(torch.ops.mkldnn, name)]
@@ -73,26 +71,35 @@ class PackedBlock(NamedTuple):
     gate: tuple[PackedLinear, PackedLinear] | None
 
 
-class FusedNet:
+class FusedForward:
     """The weights of a `HexNet`, packed for one board size and batch size; a snapshot that does not follow the net.
 
     Args:
-        net: a network without a `fused_obstacle`.
+        net: the network.
         dtype: float32 or bfloat16, for everything up to the pooled features; the small layers after them are float32.
         size: board size n.
         batch: positions B in a call.
+
+    Raises:
+        RuntimeError: it has a `fused_obstacle`.
     """
 
     def __init__(self, net: HexNet, dtype: torch.dtype, size: int, batch: int) -> None:
+        if obstacle := fused_obstacle(net):
+            raise RuntimeError(obstacle)
         self.dtype = dtype
         self.size = size
         self.batch = batch
         self.scale = size_scale(size)
+        self.refresh(net)
+
+    def refresh(self, net: HexNet) -> None:
+        """Pack the current weights of `net`."""
         self.stem = self._conv(net.stem)
         self.blocks = [self._block(cast(ResidualBlock, block)) for block in net.blocks]
         self.summary = self._conv(net.summary.layer)
         self.policy = self._conv(net.policy.layer)
-        self.cells = net.policy.cells.weight.detach().to(dtype).reshape(-1, 1).clone()
+        self.cells = net.policy.cells.weight.detach().to(self.dtype).reshape(-1, 1).clone()
         self.cells_bias = float(net.policy.cells.bias.detach()) if net.policy.cells.bias is not None else 0.0
         self.from_summary = _linears([net.policy.bias, net.policy.swap, net.value.hidden])
         self.value_last = _linears([net.value.last])
@@ -122,9 +129,9 @@ class FusedNet:
         if block.gate is None:
             return block.convs[-1].add_relu(inner, x)
         squeeze, excite = block.gate
-        found = block.convs[-1](inner, "none")
-        weights = torch.sigmoid(excite(squeeze(self._mean(found)).relu_()))
-        self._rows(x).addcmul_(self._rows(found), weights[:, None].to(self.dtype)).relu_()
+        result = block.convs[-1](inner, "none")
+        weights = torch.sigmoid(excite(squeeze(self._mean(result)).relu_()))
+        self._rows(x).addcmul_(self._rows(result), weights[:, None].to(self.dtype)).relu_()
         return x
 
     def _rows(self, x: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, PLANES
 from hexlit.nets.blocks import ConvNorm, ResidualBlock
-from hexlit.nets.config import BLOCKS
+from hexlit.nets.config import obstacle_for_plain_blocks
 from hexlit.nets.tower import ILLEGAL, HexNet
 
 OPSET = 20
@@ -30,12 +30,9 @@ def onnx_model(net: HexNet) -> ModelProto:
     Raises:
         RuntimeError: the network has a part that the graph lacks.
     """
-    config = net.config
-    if config.block not in BLOCKS:
-        raise RuntimeError(f"net.block={config.block} is not in its graph, {' and '.join(BLOCKS)} are")
-    if config.attention == "self":
-        raise RuntimeError(f"net.attention={config.attention} is not in its graph, none and se are")
-    writer = _Writer(config.activation)
+    if obstacle := obstacle_for_plain_blocks(net.config, "its graph"):
+        raise RuntimeError(obstacle)
+    writer = _Writer(net.config.activation)
     logits, value = writer.network(net)
     writer.node("Softmax", [writer.mask(logits)], output="policy", axis=1)
     writer.node("Tanh", [writer.node("Squeeze", [value, writer.constant(np.array([1]))])], output="value")

@@ -6,7 +6,6 @@ network is one call. A network is built again for evaluation, so every call give
 """
 
 import traceback
-from collections.abc import Callable
 from weakref import WeakSet
 
 import torch
@@ -34,22 +33,41 @@ def outside_block(config: NetConfig) -> nn.Module:
         BlockError: no installed package brings it, it cannot be made, or it changes the shape of a board.
     """
     kind = f"net.block={config.block}"
-    make = _maker(config.block)
+    require_package(config.block)
+    point = entry_points_of(BLOCK_GROUP)[config.block]
     try:
-        block = make(config)
-    except Exception as error:
-        raise BlockError(f"{kind}: it cannot be made ({_told(error)})") from error
-    if not isinstance(block, nn.Module):
-        raise BlockError(f"{kind}: its callable returned {type(block).__name__}, an nn.Module is needed")
-    if block in _made:  # the network would share its weights with its own copy for evaluation
+        block: nn.Module = point.load()(config)
+        shared = block in _made  # the network would share its weights with its own copy for evaluation
+        _made.add(block)
+        answers = [(x, _answer(block, x)) for x in (torch.zeros(2, config.channels, n, n) for n in TRIED)]
+    except Exception as error:  # code of another package
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        message = " ".join(str(error).split())
+        raise BlockError(
+            f"{kind}: {point.value} fails ({type(error).__name__}: {message}, {place.filename}:{place.lineno})"
+        ) from error
+    if shared:
         raise BlockError(f"{kind}: its callable returned one module twice, each block needs a new one")
-    _made.add(block)
-    for size in TRIED:
-        x = torch.zeros(2, config.channels, size, size)
-        wanted, found = _shape(x), _shape(_answer(block, x, kind))
-        if found != wanted:
-            raise BlockError(f"{kind}: it returned {found} for {wanted}, the same is needed")
+    for x, answer in answers:
+        if _shape(answer) != _shape(x):
+            raise BlockError(f"{kind}: it returned {_shape(answer)} for {_shape(x)}, the same is needed")
     return block
+
+
+def _shape(x: object) -> str:
+    """Number format and shape in words, such as `float32 [2, 64, 5, 5]`."""
+    if not isinstance(x, Tensor):
+        return type(x).__name__
+    return f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}"
+
+
+@torch.no_grad()
+def _answer(block: nn.Module, x: Tensor) -> object:
+    """The answer of `block` in evaluation, which leaves its statistics alone."""
+    with torch.random.fork_rng(devices=[]):
+        answer: object = block.eval()(x)
+    block.train()
+    return answer
 
 
 def require_package(name: str) -> None:
@@ -60,47 +78,3 @@ def require_package(name: str) -> None:
     """
     if name not in entry_points_of(BLOCK_GROUP).names:
         raise BlockError(f"the package that brings the block {name} is not installed")
-
-
-def _maker(name: str) -> Callable[[NetConfig], object]:
-    """The callable of the block `name`."""
-    require_package(name)
-    point, *others = entry_points_of(BLOCK_GROUP).select(name=name)
-    if others:
-        packages = " and ".join(sorted(one.dist.name for one in (point, *others) if one.dist is not None))
-        raise BlockError(f"net.block={name}: {packages} both bring it, uninstall one")
-    try:
-        make: Callable[[NetConfig], object] = point.load()
-    except Exception as error:
-        raise BlockError(f"net.block={name}: {point.value} cannot be imported ({_told(error)})") from error
-    if not callable(make):
-        raise BlockError(f"net.block={name}: {point.value} is no callable")
-    return make
-
-
-@torch.no_grad()
-def _answer(block: nn.Module, x: Tensor, kind: str) -> object:
-    """The answer of `block` in evaluation, which leaves its statistics alone."""
-    try:
-        with torch.random.fork_rng(devices=[]):
-            answer: object = block.eval()(x)
-    except Exception as error:
-        raise BlockError(f"{kind}: it fails on {_shape(x)} ({_told(error)})") from error
-    block.train()
-    return answer
-
-
-def _shape(x: object) -> str:
-    """Shape and number format in words, such as `float32 [2, 64, 5, 5]`."""
-    if not isinstance(x, Tensor):
-        return type(x).__name__
-    return f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}"
-
-
-def _told(error: Exception) -> str:
-    """The error in one line, with the place where it was raised."""
-    said = " ".join(str(error).split())
-    if isinstance(error, UsageError):
-        return said
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {said}, {place.filename}:{place.lineno}"

@@ -1,12 +1,12 @@
 """The network of Hex: heads, tower, how one is made or loaded, and its operations."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import accumulate, pairwise
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, count, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
@@ -24,46 +24,24 @@ from hexlit.nets.blocks import (
 from hexlit.nets.config import BLOCKS, NetConfig, saved_config
 from hexlit.nets.outside_blocks import BlockError, outside_block, require_package
 
-Buffer = tuple[nn.Module, str, Tensor]
-"""A module, the name of a buffer there, and its tensor."""
-
 
 def recomputed(part: nn.Module, x: Tensor) -> Tensor:
     """`part(x)` that keeps only `x` for the backward pass (Chen et al. 2016).
 
     Gradients, buffers such as batch norm's running statistics, and random draws are those of `part(x)` itself.
     """
-
-    def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        return nullcontext(), with_buffers(part, copies_of_buffers(part))
-
     if torch.compiler.is_compiling():  # the compiler recomputes values, never the updates of running statistics
-        result: Tensor = checkpoint(part, x, use_reentrant=False)
-    else:
-        result = checkpoint(part, x, use_reentrant=False, context_fn=contexts)
+        compiled: Tensor = checkpoint(part, x, use_reentrant=False)
+        return compiled
+    before = {name: buffer.clone() for name, buffer in part.named_buffers()}
+    calls = count()
+
+    def run(x: Tensor) -> Tensor:
+        result: Tensor = functional_call(part, before, (x,)) if next(calls) else part(x)
+        return result
+
+    result: Tensor = checkpoint(run, x, use_reentrant=False)
     return result
-
-
-def copies_of_buffers(part: nn.Module) -> list[Buffer]:
-    """A copy of each buffer of `part` as it is now."""
-    return [(module, name, buffer.clone()) for module, name, buffer in _buffers_of(part)]
-
-
-@contextmanager
-def with_buffers(part: nn.Module, copies: list[Buffer]) -> Iterator[None]:
-    """Let `part` read and change the `copies` inside the block, and leave its own buffers as they are."""
-    own = _buffers_of(part)
-    try:
-        for module, name, buffer in copies:
-            setattr(module, name, buffer)
-        yield
-    finally:
-        for module, name, buffer in own:
-            setattr(module, name, buffer)
-
-
-def _buffers_of(part: nn.Module) -> list[Buffer]:
-    return [(module, *named) for module in part.modules() for named in module.named_buffers(recurse=False)]
 
 
 ILLEGAL = -1e9
@@ -284,35 +262,23 @@ POSITIONS = 2
 """Positions of the pass that is counted: batch norm of pooled features trains on no fewer."""
 
 
-def forward_flops(config: NetConfig, size: int) -> int:
+def forward_flops(config: NetConfig, size: int, training: Sequence[str] | None = None) -> int:
     """Operations of a forward pass of one position through the network of `config` on a board of `size`.
 
     It counts products of matrices and convolutions, those of attention included; a multiplication and its addition are
     two. Normalising, activations and pooling, about a hundredth, are left out.
+
+    Args:
+        config: the network's settings.
+        size: board size n.
+        training: the auxiliary heads of a pass in training; None counts one in evaluation.
     """
-    with _apart(config):
-        return _counted(build_net(config).eval(), size)
-
-
-def training_flops(config: NetConfig, size: int, auxiliary: Sequence[str]) -> int:
-    """As `forward_flops`, of a forward pass in training: with the `auxiliary` heads."""
-    with _apart(config):
-        return _counted(build_net(config, auxiliary).train(), size)
-
-
-@contextmanager
-def _apart(config: NetConfig) -> Iterator[None]:
-    """Networks made inside the block take no random draws of the caller's, and no memory if they are hexlit's own.
-
-    Another package's block need not work on tensors without values, so it computes.
-    """
+    # No random draws of the caller's, and no memory for hexlit's own networks. Another package's block need not work on
+    # tensors without values, so it computes.
     with torch.random.fork_rng(devices=[]), torch.device("meta" if config.block in BLOCKS else "cpu"):
-        yield
-
-
-def _counted(net: HexNet, size: int) -> int:
-    planes = torch.zeros(POSITIONS, PLANES, size, size)
-    # The counter does not know all fused kernels of attention, but it knows its two products.
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        net(planes)
+        net = build_net(config, training or ()).train(training is not None)
+        planes = torch.zeros(POSITIONS, PLANES, size, size)
+        # The counter does not know all fused kernels of attention, but it knows its two products.
+        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+            net(planes)
     return int(counter.get_total_flops()) // POSITIONS

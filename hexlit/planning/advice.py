@@ -57,12 +57,12 @@ def changes(plan: Plan) -> list[Change]:
         tried[f"{cluster.workers * 2} workers"] = machines(workers=cluster.workers * 2)
     tried[f"{cluster.devices * 2} devices train"] = machines(devices=cluster.devices * 2)
     tried[f"ahead={work.ahead + 1}"] = lambda: replace(plan, work=replace(work, ahead=work.ahead + 1))
-    found = []
+    result = []
     for what, make in tried.items():
         changed = make()
         if changed.work.games >= changed.cluster.actors:
-            found.append(Change(what, changed, changed.outcome()))
-    return found
+            result.append(Change(what, changed, changed.outcome()))
+    return result
 
 
 def limit(plan: Plan, outcome: Outcome) -> str:

@@ -51,12 +51,12 @@ class Pace:
         """
         file = path / "bench.json" if path.is_dir() else path
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            result = json.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
             raise UsageError(f"rates={path}: cannot be read ({error.strerror}); {MEASURE}") from error
         except ValueError as error:
             raise UsageError(f"rates={path}: is no JSON; {MEASURE}") from error
-        section = found.get("pace") if isinstance(found, dict) else None
+        section = result.get("pace") if isinstance(result, dict) else None
         if not isinstance(section, dict):
             raise UsageError(f"rates={path}: holds no figures of what=pace; {MEASURE}")
         return cls._checked(section, path)

@@ -117,20 +117,20 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
     tables = []
     for target in dict.fromkeys(row["target"] for row in rows):
         own = [row for row in rows if row["target"] == target]
-        found = {(row["forecaster"], row["horizon"]): row for row in own}
+        result = {(row["forecaster"], row["horizon"]): row for row in own}
         names = list(dict.fromkeys(row["forecaster"] for row in own))
         horizons = [row["horizon"] for row in own if row["forecaster"] == names[0] and row["horizon"] != OVERALL]
         lines = [
             [
                 f"+{horizon}" if horizon != OVERALL else OVERALL,
-                *(_error(found[name, horizon]["mae"]) for name in names),
+                *(_error(result[name, horizon]["mae"]) for name in names),
             ]
             for horizon in [*_spread(horizons), OVERALL]
         ]
         for heading, key in (("RMSE", "rmse"), ("R²", "r2")):
-            lines.append([heading, *(_error(found[name, OVERALL][key]) for name in names)])
+            lines.append([heading, *(_error(result[name, OVERALL][key]) for name in names)])
         for naive in ("persistence", "seasonal"):
-            skills = [found[name, OVERALL][f"skill_over_{naive}"] for name in names]
+            skills = [result[name, OVERALL][f"skill_over_{naive}"] for name in names]
             lines.append([f"skill over {naive}", *(_share(skill) for skill in skills)])
         title = f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
         tables.append(Grid(title, ["", *names], lines))

@@ -22,8 +22,8 @@ def report_sections(files: RunFiles) -> list[Section]:
     data = summary.get("data")
     if data:
         entries = [(f"windows of {split}", format_count(count)) for split, count in data["windows"].items()]
-        found = summary.get("val") or {}
-        entries += [(f"validation: {name.replace('_', ' ')}", format_figure(value)) for name, value in found.items()]
+        result = summary.get("val") or {}
+        entries += [(f"validation: {name.replace('_', ' ')}", format_figure(value)) for name, value in result.items()]
         dropped = sum(sum(reasons.values()) for reasons in data["dropped"].values())
         blocks: list[Block] = [Facts(entries), Notes([f"{format_count(dropped)} windows left out for gaps."], "quiet")]
         sections.append(Section("Windows", blocks))

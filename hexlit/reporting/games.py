@@ -91,9 +91,9 @@ def print_export(console: Console, result: Mapping[str, Any], target: str) -> No
 def print_verdict(console: Console, verdict: Mapping[str, Any]) -> None:
     """Print the errors of the games, or that there are none."""
     wrong = sum(entry["count"] for entry in verdict["wrong"].values())
-    said = ("all well", "bold green") if verdict["fine"] else (f"{format_count(wrong)} wrong", "bold red")
+    message = ("all well", "bold green") if verdict["fine"] else (f"{format_count(wrong)} wrong", "bold red")
     line = _line([f"{format_count(verdict['games'])} games", f"{format_count(verdict['plies'])} plies replayed"])
-    console.print(Text.assemble(line, (" · ", "dim"), said))
+    console.print(Text.assemble(line, (" · ", "dim"), message))
     _print_tally(console, "Wrong", verdict["wrong"])
     _print_tally(console, "To be known", verdict["noted"])
     if verdict["problems"]:
@@ -129,8 +129,8 @@ def print_overview(console: Console, overview: Mapping[str, Any]) -> None:
         title = f"Players ({format_count(overview['different_players'])})"
         console.print(Grid(title, ("name", "games", "share", "won"), players).as_table())
     if overview["unreadable"]:
-        said = f"{format_count(overview['unreadable'])} games cannot be read; `hexlit games verify` says which"
-        console.print(Text(said, "yellow"))
+        message = f"{format_count(overview['unreadable'])} games cannot be read; `hexlit games verify` says which"
+        console.print(Text(message, "yellow"))
 
 
 def draw_histogram(counts: Mapping[int, int]) -> Text:

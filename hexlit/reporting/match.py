@@ -209,5 +209,5 @@ def _decision(test: Mapping[str, Any]) -> str:
 
 
 def _test(document: Mapping[str, Any]) -> Text:
-    said, _, figures = test_text(document).partition(" · ")
-    return Text.assemble((said, "bold"), f" · {figures}")
+    message, _, figures = test_text(document).partition(" · ")
+    return Text.assemble((message, "bold"), f" · {figures}")

@@ -49,10 +49,10 @@ def headline(document: Mapping[str, Any]) -> str:
 
 def grids(document: Mapping[str, Any]) -> list[Grid]:
     """The tables of the document."""
-    found = [_growth(document)]
-    found += [_by_kind_of_position(kind, levels) for kind, levels in document["optimality"].items() if kind == "games"]
-    found += [_calibration(kind, levels) for kind, levels in document["calibration"].items()]
-    return found + [_origin(kind, positions) for kind, positions in document["positions"].items() if kind == "games"]
+    result = [_growth(document)]
+    result += [_by_kind_of_position(kind, levels) for kind, levels in document["optimality"].items() if kind == "games"]
+    result += [_calibration(kind, levels) for kind, levels in document["calibration"].items()]
+    return result + [_origin(kind, positions) for kind, positions in document["positions"].items() if kind == "games"]
 
 
 def level_name(simulations: int) -> str:

@@ -65,11 +65,11 @@ def print_results(document: Mapping[str, Any], console: Console, rows: int) -> N
     failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
     for title, entries in (("Failures", failures), ("Interrupted, to be repeated", interrupted)):
         _print_ended_badly(console, title, entries, rows)
-    flagged = {flag: found for flag in FLAGS if (found := flagged_trials(document, flag))}
+    flagged = {flag: result for flag in FLAGS if (result := flagged_trials(document, flag))}
     if flagged:
         console.print(Text("\nSanity", "bold"))
-        for flag, found in flagged.items():
-            console.print(Text(f"  {flag} ({FLAGS[flag]}): {', '.join(map(str, found))}"), soft_wrap=True)
+        for flag, result in flagged.items():
+            console.print(Text(f"  {flag} ({FLAGS[flag]}): {', '.join(map(str, result))}"), soft_wrap=True)
 
 
 def _print_ended_badly(console: Console, title: str, entries: Sequence[Mapping[str, Any]], rows: int) -> None:
@@ -138,12 +138,12 @@ class ShownColumn:
 
     def value(self, trial: Trial) -> Any:
         """The value for `trial`; None if it has none."""
-        found: Any = trial
+        result: Any = trial
         for key in self.path:
-            if found is None or (isinstance(found, Mapping) and key not in found):
+            if result is None or (isinstance(result, Mapping) and key not in result):
                 return None
-            found = found[key]
-        return found
+            result = result[key]
+        return result
 
     def text(self, trial: Trial) -> str:
         """The value for `trial` as people read it."""

@@ -147,10 +147,10 @@ def line(title: str, metrics: Sequence[str], over: str = "epoch") -> wr.LinePlot
 
 def named_metrics(workspace: ws.Workspace) -> set[str]:
     """Every metric that a curve or a bar of the workspace names, axes included."""
-    found: set[str] = set()
+    result: set[str] = set()
     for panel in (panel for section in workspace.sections for panel in section.panels):
         if isinstance(panel, wr.LinePlot) and panel.metric_regex is None:
-            found |= {str(getattr(name, "name", name)) for name in [panel.x, *panel.y]}
+            result |= {str(getattr(name, "name", name)) for name in [panel.x, *panel.y]}
         elif isinstance(panel, wr.BarPlot):
-            found |= {str(getattr(name, "name", name)) for name in panel.metrics}
-    return found
+            result |= {str(getattr(name, "name", name)) for name in panel.metrics}
+    return result

@@ -1,18 +1,287 @@
-"""The one place that tells Gumbel's search from PUCT: all others ask here.
+"""The algorithms of the search: Gumbel AlphaZero, PUCT, and the functions that tell them apart. All others ask here.
 
-An algorithm is a rule to choose a child, the preparation of a fresh root, and the result read at the root. The rules
-themselves are in `gumbel.py` and `puct.py`.
+An algorithm is a rule to choose a child, the preparation of a fresh root, and the result read at the root. The last
+part of this file, from `compiled_params` on, calls the one that the settings name.
+
+Gumbel AlphaZero (Danihelka, Guez, Schrittwieser, Silver 2022): sequential halving and completed Q values. Inside the
+tree, moves are chosen so that the visit counts follow the improved policy softmax(logits + sigma(Q)). Untried moves get
+the mixed value v_mix for Q (equations 7, 8, 11 and appendix D). All of them share that value, so their part of the
+softmax is their share of the prior, and only tried moves have to be read.
+
+PUCT: the selection rule, root noise and policy of AlphaZero (Silver et al. 2018).
 """
+
+import math
+from functools import lru_cache
+from typing import NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import inline, uncounted_device_function
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
+from hexlit.hex.rng import gamma, gumbel, mix
 from hexlit.search.config import SearchConfig
-from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action, halving_drops, halving_table
-from hexlit.search.gumbel import improved_policy as gumbel_policy
-from hexlit.search.puct import add_dirichlet_noise, puct_child, visit_policy
-from hexlit.search.tree import NONE, Params, Tree, add_child
+from hexlit.search.tree import NONE, Params, Tree, add_child, child_value, find_next_action, root_child
+
+
+class CompletedQ(NamedTuple):
+    """Terms that turn the Q values of one node's actions into the bonus sigma(Q) on their logits."""
+
+    mixed: float
+    """v_mix: value of the actions not tried yet."""
+    high: float
+    """Highest Q value: it gives no bonus, and all others a negative one."""
+    scale: float
+    """Bonus for each unit of Q."""
+    tried: float
+    """Sum of the priors of the actions tried."""
+    visits: int
+    """Visits of all children."""
+    most: int
+    """Visits of the child visited most."""
+
+
+@uncounted_device_function
+def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
+    """Complete the Q values of `node`."""
+    visits, most = 0, 0
+    tried, weighted = 0.0, 0.0
+    low, high = math.inf, -math.inf
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        n, q, prior = tree.node[g, child].visits, child_value(tree, g, child), tree.node[g, child].prior
+        visits += n
+        most = max(most, n)
+        tried += prior
+        weighted += prior * q
+        low, high = min(low, q), max(high, q)
+        child = tree.node[g, child].sibling
+    mixed = float(tree.node[g, node].network_value)
+    if visits > 0:
+        mixed = (mixed + visits * weighted / tried) / (1 + visits)
+    scale = (params.visit_offset + most) * params.value_scale
+    low, high = min(low, mixed), max(high, mixed)
+    reach = max(high - low, 1e-8) if params.rescale else 2.0
+    return CompletedQ(mixed, high, scale / reach, tried, visits, most)
+
+
+@uncounted_device_function
+def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
+    """Child whose visits lag most behind the improved policy, or NONE for the best untried action."""
+    if tree.node[g, node].first_child == NONE:
+        return NONE
+    q = completed_q(tree, g, node, params)
+    untried_weight = math.exp(q.scale * (q.mixed - q.high))
+    total = max(0.0, 1.0 - q.tried) * untried_weight
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        total += tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.high))
+        child = tree.node[g, child].sibling
+    best, highest = NONE, -math.inf
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        weight = tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.high))
+        score = weight / total - tree.node[g, child].visits / (1.0 + q.visits)
+        if score > highest:
+            best, highest = child, score
+        child = tree.node[g, child].sibling
+    action = tree.node[g, node].next_action
+    if action != NONE and tree.policy[g, node, action] * untried_weight / total > highest:
+        return NONE
+    return best
+
+
+@inline
+def draw_root_scores(tree: Tree, g: int) -> None:
+    """Gumbel noise plus logit for every legal action of the root."""
+    for action in range(tree.policy.shape[2]):
+        if tree.policy[g, 0, action] > 0.0:
+            noise = tree.game[g].noise * gumbel(tree.game[g].key, action) if tree.game[g].noise > 0.0 else 0.0
+            tree.root_score[g, action] = noise + math.log(tree.policy[g, 0, action])
+
+
+@inline
+def considered_actions(tree: Tree, g: int, params: Params) -> int:
+    """Root actions that enter sequential halving."""
+    legal = 0
+    for action in range(tree.root_policy.shape[1]):
+        legal += tree.root_policy[g, action] > 0.0
+    return min(params.considered, legal)
+
+
+@inline
+def halving_visits(tree: Tree, g: int, child: int) -> int:
+    """Visits of the root's `child` that sequential halving has given it."""
+    visits = int(tree.node[g, child].visits)
+    return visits - int(tree.root_kept[g, tree.node[g, child].action]) if tree.game[g].kept > 0 else visits
+
+
+@uncounted_device_function
+def halving_action(tree: Tree, g: int, params: Params) -> int:
+    """Root action that sequential halving visits next: the best of those with as many visits as its table says."""
+    simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
+    wanted = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
+    if wanted > 0:
+        return halving_winner(tree, g, wanted, params)
+    best, highest = NONE, -math.inf
+    for action in range(tree.policy.shape[2]):
+        if tree.policy[g, 0, action] > 0.0 and tree.root_score[g, action] > highest:
+            best, highest = action, tree.root_score[g, action]
+    return best if tree.game[g].kept == 0 else better_start(tree, g, best, params)
+
+
+@uncounted_kernel
+def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
+    """The better of `untried`, the best root action not tried yet (or NONE), and those of an earlier search."""
+    tried = halving_winner(tree, g, 0, params)
+    if untried == NONE or tried == NONE:
+        return untried if tried == NONE else tried
+    q = completed_q(tree, g, 0, params)
+    gain = tree.root_score[g, tried] + q.scale * child_value(tree, g, root_child(tree, g, tried))
+    return tried if gain > tree.root_score[g, untried] + q.scale * q.mixed else untried
+
+
+@uncounted_device_function
+def halving_drops(tree: Tree, g: int, params: Params) -> bool:
+    """Whether sequential halving is about to leave some of the root actions with most visits behind."""
+    simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
+    if tree.game[g].schedule == NONE or simulation < 1:
+        return False
+    row = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params)]
+    wanted = row[simulation]
+    if row[simulation - 1] == wanted:  # in the middle of a round: each action gets one visit
+        return False
+    places, ready = 0, 0
+    while simulation + places < row.size and row[simulation + places] == wanted:
+        places += 1
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        ready += halving_visits(tree, g, child) == wanted
+        child = tree.node[g, child].sibling
+    return places < ready
+
+
+@uncounted_device_function
+def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
+    """Root action with the highest noise + logit + sigma(Q) among those tried with `wanted` visits in it."""
+    q = completed_q(tree, g, 0, params)
+    best, highest = NONE, -math.inf
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        if halving_visits(tree, g, child) == wanted:
+            score = tree.root_score[g, tree.node[g, child].action] + q.scale * (child_value(tree, g, child) - q.high)
+            if score > highest:
+                best, highest = int(tree.node[g, child].action), score
+        child = tree.node[g, child].sibling
+    return best
+
+
+@inline
+def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
+    """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`; returns the action that halving left over."""
+    q = completed_q(tree, g, 0, params)
+    untried_weight = math.exp(q.scale * (q.mixed - q.high))
+    for action in range(policy.size):
+        policy[action] = tree.root_policy[g, action] * untried_weight
+    most = 0
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        most = max(most, halving_visits(tree, g, child))
+        action = tree.node[g, child].action
+        policy[action] = tree.root_policy[g, action] * math.exp(q.scale * (child_value(tree, g, child) - q.high))
+        child = tree.node[g, child].sibling
+    policy /= policy.sum()
+    return halving_winner(tree, g, most, params)
+
+
+@lru_cache(maxsize=64)
+def halving_row(considered: int, simulations: int) -> tuple[int, ...]:
+    """For each simulation, the number of visits of the root action that sequential halving chooses next.
+
+    It follows the paper's reference implementation: `considered` actions get equal shares of visits, the better half
+    stays, and so on down to two.
+    """
+    if considered <= 1:
+        return tuple(range(simulations))
+    rounds = math.ceil(math.log2(considered))
+    visits, wanted, left = [0] * considered, list[int](), considered
+    while len(wanted) < simulations:
+        for _ in range(max(1, simulations // (rounds * left))):
+            wanted.extend(visits[:left])
+            for i in range(left):
+                visits[i] += 1
+        left = max(2, left // 2)
+    return tuple(wanted[:simulations])
+
+
+def halving_table(considered: int, budgets: tuple[int, ...]) -> NDArray[np.int32]:
+    """`halving_row` for each of `budgets` and number of actions, int32 `[budgets, considered + 1, simulations]`."""
+    table = np.zeros((len(budgets), considered + 1, max(budgets)), np.int32)
+    for row, budget in enumerate(budgets):
+        for actions in range(considered + 1):
+            table[row, actions, :budget] = halving_row(actions, budget)
+    return table
+
+
+@uncounted_device_function
+def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
+    """Child with the highest Q + U, or NONE for the best untried action."""
+    visits = tree.node[g, node].visits
+    exploration = params.c_init + math.log((visits + params.c_base + 1.0) / params.c_base)
+    exploration *= math.sqrt(visits)
+    best, highest, tried = NONE, -math.inf, 0.0
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        prior = tree.node[g, child].prior
+        tried += prior
+        score = child_value(tree, g, child) + exploration * prior / (1 + tree.node[g, child].visits)
+        if score > highest:
+            best, highest = child, score
+        child = tree.node[g, child].sibling
+    action = tree.node[g, node].next_action
+    if action != NONE:
+        untried = tree.node[g, node].value_sum / visits - params.fpu_reduction * math.sqrt(tried)
+        if untried + exploration * tree.policy[g, node, action] > highest:
+            return NONE
+    return best
+
+
+@uncounted_kernel
+def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
+    """Mix Dirichlet noise into the priors of the root, weighted by the search's noise scale."""
+    policy = tree.policy[g, 0]
+    share = min(1.0, params.noise_share * tree.game[g].noise)
+    legal = 0
+    for action in range(policy.size):
+        legal += policy[action] > 0.0
+    total = 0.0
+    for action in range(policy.size):
+        if policy[action] > 0.0:
+            total += gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)
+    if total == 0.0:  # every draw of a Dirichlet with tiny parameters can vanish
+        return
+    for action in range(policy.size):
+        if policy[action] > 0.0:
+            noise = gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)  # as above: no array
+            policy[action] = (1.0 - share) * policy[action] + share * noise / total
+    find_next_action(tree, g, 0)
+
+
+@inline
+def visit_policy(tree: Tree, g: int, policy: NDArray[np.float32]) -> int:
+    """Write each root action's share of the visits into `policy` `[A]`; returns the action visited most."""
+    for action in range(policy.size):
+        policy[action] = 0.0
+    total = tree.node[g, 0].visits - 1
+    best, most = NONE, 0
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        visits = tree.node[g, child].visits
+        policy[tree.node[g, child].action] = visits / total
+        if visits > most:
+            best, most = tree.node[g, child].action, visits
+        child = tree.node[g, child].sibling
+    return best
 
 
 def compiled_params(config: SearchConfig, *, budgets: tuple[int, ...], swap: bool) -> Params:
@@ -20,21 +289,10 @@ def compiled_params(config: SearchConfig, *, budgets: tuple[int, ...], swap: boo
 
     A search names its budget by the index in `budgets`, see `schedule` in `hexlit.search.tree.GAME`.
     """
-    gumbel, puct = config.gumbel, config.puct
-    return Params(
-        gumbel=config.algorithm == "gumbel",
-        considered=gumbel.considered,
-        value_scale=float(gumbel.value_scale),
-        visit_offset=float(gumbel.visit_offset),
-        rescale=gumbel.rescale,
-        c_init=float(puct.c_init),
-        c_base=float(puct.c_base),
-        fpu_reduction=float(puct.fpu_reduction),
-        noise_share=float(puct.noise_share),
-        noise_total=float(puct.noise_total),
-        swap=swap,
-        schedule=halving_table(gumbel.considered, budgets),
-    )
+    own = vars(config.gumbel) | vars(config.puct) | {"root_batch": config.root_batch}
+    settings = {name: kind(own[name]) for name, kind in get_type_hints(Params).items() if name in own}
+    schedule = halving_table(config.gumbel.considered, budgets)
+    return Params(gumbel=config.algorithm == "gumbel", swap=swap, schedule=schedule, **settings)
 
 
 def with_budget(params: Params, simulations: int) -> Params:
@@ -58,9 +316,7 @@ def choose(tree: Tree, g: int, node: int, params: Params) -> int:
         action = halving_action(tree, g, params)
         if tree.policy[g, 0, action] > 0.0:
             return add_child(tree, g, 0, action)
-        child = tree.node[g, 0].first_child
-        while tree.node[g, child].action != action:
-            child = tree.node[g, child].sibling
+        child = root_child(tree, g, action)
     if child == NONE:
         return add_child(tree, g, node, tree.node[g, node].next_action)
     return child
@@ -86,7 +342,7 @@ def prepare_root(tree: Tree, g: int, params: Params) -> None:
 @inline
 def root_result(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
     """Write the policy of the search into `policy` `[A]`, in the mover's frame; returns its best action."""
-    return gumbel_policy(tree, g, params, policy) if params.gumbel else visit_policy(tree, g, policy)
+    return improved_policy(tree, g, params, policy) if params.gumbel else visit_policy(tree, g, policy)
 
 
 @inline

@@ -1,4 +1,4 @@
-"""The search's only way to a network, and two evaluators that need none."""
+"""The search's only way to a network, two evaluators that need none, and a cache of answers."""
 
 from typing import NamedTuple, Protocol
 
@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
-from hexlit.hex.jit import kernel, over_slices
+from hexlit.hex.jit import inline, kernel, over_slices, uncounted_kernel
 from hexlit.hex.playout import playouts
-from hexlit.hex.rng import PLAYOUT, key
+from hexlit.hex.rng import GOLDEN, PLAYOUT, key, mix
+from hexlit.search.tree import NONE
 
 
 class Batch(NamedTuple):
@@ -88,3 +89,74 @@ def _playout_values(cells: NDArray[np.int8], size: int, count: int, seed: int, v
             digest = digest * np.uint64(3) + np.uint64(cells[row, cell] + 1)
         wins = playouts(cells[row], 1, count, key(seed, int(digest), 0, PLAYOUT), size, room)
         value[row] = 2.0 * wins / count - 1.0
+
+
+_EMPTY, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+_CELLS_A_WORD = 32
+
+
+class AnswerCache(NamedTuple):
+    """Room for N answers of an evaluator, valid as long as its network does not change.
+
+    Each position has one place, and replaces the answer there. Parallel games reach the same positions, and a search
+    meets those of the search before it. The table is read while the games advance, in parallel, and written between
+    two advances, row by row. So its hits do not depend on the number of threads.
+    """
+
+    keys: NDArray[np.uint64]
+    """Keys of the positions, 0 for an empty place, `[N]`."""
+    policy: NDArray[np.float32]
+    """`[N, A]`, as the evaluator wrote it."""
+    value: NDArray[np.float32]
+    """`[N]`, as the evaluator wrote it."""
+
+
+def empty_cache(positions: int, actions: int) -> AnswerCache:
+    """Room for `positions` answers of 4 * (actions + 3) bytes each; 0 makes a cache that stays empty."""
+    return AnswerCache(
+        np.zeros(positions, np.uint64), np.zeros((positions, actions), np.float32), np.zeros(positions, np.float32)
+    )
+
+
+@inline
+def position_key(planes: NDArray[np.int8]) -> np.uint64:
+    """Key of one position, planes int8 `[PLANES, n, n]`.
+
+    Up to 5x5 no two positions share one; on larger boards two of them do with a probability of 2^-64.
+    """
+    size = planes.shape[1]
+    digest, word = GOLDEN, _EMPTY
+    for row in range(size):
+        for column in range(size):
+            stones = np.uint64(planes[OWN, row, column]) << _ONE | np.uint64(planes[OPPONENT, row, column])
+            word = word << _TWO | stones
+            if (row * size + column) % _CELLS_A_WORD == _CELLS_A_WORD - 1:
+                digest, word = mix(digest ^ word), _EMPTY
+    digest = mix(digest ^ (word << _ONE | np.uint64(planes[MAY_SWAP, 0, 0])))
+    return digest if digest != _EMPTY else _ONE
+
+
+@inline
+def recall(cache: AnswerCache, planes: NDArray[np.int8]) -> int:
+    """Place of the answer for `planes` `[PLANES, n, n]`, or NONE."""
+    if cache.keys.size == 0:
+        return NONE
+    digest = position_key(planes)
+    place = int(np.int64(digest % np.uint64(cache.keys.size)))
+    return place if cache.keys[place] == digest else NONE
+
+
+@uncounted_kernel
+def remember(
+    cache: AnswerCache, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+) -> None:
+    """Keep the evaluator's answers `policy` `[G, A]` and `value` `[G]` for `planes` `[G, PLANES, n, n]`."""
+    if cache.keys.size == 0:
+        return
+    for g in range(value.size):
+        digest = position_key(planes[g])
+        place = int(np.int64(digest % np.uint64(cache.keys.size)))
+        cache.keys[place] = digest
+        for action in range(policy.shape[1]):  # assigning the row would bring in code for its error message
+            cache.policy[place, action] = policy[g, action]
+        cache.value[place] = value[g]

@@ -12,37 +12,25 @@ turn and others have not.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.frame import frame_action, frame_map
+from hexlit.hex.frame import frame_map
+from hexlit.hex.jit import kernel
 from hexlit.hex.symmetry import exchange_colours
-from hexlit.search.algorithm import plans_ahead, with_budget
+from hexlit.search.algorithm import plans_ahead, prepare_root, with_budget
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.search import Search, SearchResult
-from hexlit.search.subtree import keep_subtree
-from hexlit.search.tree import NODE, NONE
+from hexlit.search.search import Search, SearchResult, TreeNode
+from hexlit.search.tree import NODE, NONE, Params, Tree
 
 MOST_BYTES = 1 << 30
 """Default memory limit of one tree: 700,000 nodes on 19x19, 2 million on 11x11."""
 
 UNATTENDED = 1024
 """`until` is asked again after this many simulations even if none of them needed the evaluator."""
-
-
-class Candidate(NamedTuple):
-    """A move that the search has tried at the root."""
-
-    action: int
-    """Cell of the board, or `size*size` for the swap."""
-    visits: int
-    value: float
-    """Mean value for the player who moves at the root, in [-1, 1]."""
-    prior: float
 
 
 class LiveSearch:
@@ -120,7 +108,9 @@ class LiveSearch:
         try:
             while self._visits() < target and not self.full:
                 step = min(target - self._visits(), UNATTENDED)
-                self._make_room(int(search.tree.game["nodes"][0]) + step + 1)
+                nodes, room = int(search.tree.game["nodes"][0]) + step + 1, search.tree.node.shape[1]
+                if nodes > room:
+                    search.make_room(max(nodes, min(2 * room, self._most_nodes)))
                 if self._advance(self._visits() + step, until):
                     break
         except BaseException:
@@ -134,26 +124,19 @@ class LiveSearch:
 
         With `action`, one of the moves tried, the line begins with it.
         """
-        root = self._children(0)
-        if not root:
-            return []
-        action = int(self._result().action[0]) if action is None else action
-        node = next(child for child in root if self._on_board(child, 0) == action)
-        moves, depth = [action], 1
-        while children := self._children(node):
-            node = max(children, key=lambda child: int(self._node(child)["visits"]))
-            moves.append(self._on_board(node, depth))
-            depth += 1
-        return moves
+        moves = self._root.children
+        if moves:
+            first = int(self._result().action[0]) if action is None else action
+            moves = [child for child in moves if child.action == first]
+        line = []
+        while moves:
+            line.append(moves[0].action)
+            moves = moves[0].children
+        return line
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[TreeNode]:
         """The moves tried in this position, the one visited most first."""
-        found = []
-        for child in self._children(0):
-            node = self._node(child)
-            value = -float(node["value_sum"]) / int(node["visits"])
-            found.append(Candidate(self._on_board(child, 0), int(node["visits"]), value, float(node["prior"])))
-        return sorted(found, key=lambda candidate: (-candidate.visits, -candidate.value, candidate.action))
+        return sorted(self._root.children, key=lambda node: (-node.visits, -node.value, node.action))
 
     def _start(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
         self._search.place(cells[None], np.array([to_move], np.int8))
@@ -173,8 +156,8 @@ class LiveSearch:
             search.params = with_budget(search.params, simulations)
             tree.game["kept"] = self._visits()
             tree.root_kept[0] = 0
-            for child in self._children(0):
-                tree.root_kept[0, self._node(child)["action"]] = self._node(child)["visits"]
+            for child in self._root.children:
+                tree.root_kept[0, tree.node["action"][0, child.index]] = child.visits
         return planned
 
     def _advance(self, visits: int, until: Callable[[], bool] | None) -> bool:
@@ -215,55 +198,80 @@ class LiveSearch:
 
     def _find(self, cells: NDArray[np.int8], to_move: int, ply: int) -> int:
         """The evaluated node of this position in the tree (the most visited, if there are several), or NONE."""
-        search = self._search
-        size, first = search.size, search.tree.game[0]
-        found = []
-        open_nodes = [(0, self._cells, int(first["to_move"]), int(first["ply"]))]
-        while open_nodes:
-            node, board, colour, at = open_nodes.pop()
-            if at == ply:
-                if colour == to_move and self._node(node)["visits"] > 0 and np.array_equal(board, cells):
-                    found.append(node)
-                continue
-            for child in self._children(node) if at < ply else []:
-                action = int(self._node(child)["action"])
-                if action == size * size:
-                    after = exchange_colours(board)
-                else:
-                    cell = frame_action(action, colour, size)
-                    if cells[cell] != colour and not (search.params.swap and at == 0):  # that stone may be swapped
-                        continue
-                    after = board.copy()
-                    after[cell] = colour
-                open_nodes.append((child, after, -colour, at + 1))
-        return max(found, key=lambda node: int(self._node(node)["visits"]), default=NONE)
-
-    def _make_room(self, nodes: int) -> None:
-        room = self._search.tree.node.shape[1]
-        if nodes > room:
-            self._search.make_room(max(nodes, min(2 * room, self._most_nodes)))
+        swap, first = self._search.params.swap, int(self._search.tree.game["ply"][0])
+        level = [(self._root, self._cells)] if first <= ply else []
+        for at in range(first, ply):
+            level = [
+                (child, _after(board, child.action, node.to_move))
+                for node, board in level
+                for child in node.children
+                # A stone that is not in `cells` leads elsewhere, except for the first one, which may be swapped.
+                if child.action == len(cells) or cells[child.action] == node.to_move or (swap and at == 0)
+            ]
+        same = [node for node, board in level if node.to_move == to_move and np.array_equal(board, cells)]
+        best = max(same, key=lambda node: node.visits, default=None)
+        return best.index if best is not None and best.visits > 0 else NONE
 
     def _visits(self) -> int:
         """Visits of the root's children."""
         return max(0, int(self._search.tree.node["visits"][0, 0]) - 1)
 
-    def _node(self, node: int) -> Any:
-        return self._search.tree.node[0, node]
+    @property
+    def _root(self) -> TreeNode:
+        tree = self._search.tree
+        return TreeNode(tree.node[0], self._search.size, int(tree.game["to_move"][0]))
 
-    def _children(self, node: int) -> list[int]:
-        """The children of `node`, in the order they were tried."""
-        children = []
-        child = int(self._node(node)["first_child"])
-        while child != NONE:
-            children.append(child)
-            child = int(self._node(child)["sibling"])
-        return children
 
-    def _on_board(self, node: int, depth: int) -> int:
-        """The action that leads to `node` from a node `depth` moves below the root, in the frame of the board."""
-        action = int(self._node(node)["action"])
-        to_move = int(self._search.tree.game["to_move"][0])
-        return frame_action(action, -to_move if depth % 2 else to_move, self._search.size)
+def _after(cells: NDArray[np.int8], action: int, colour: int) -> NDArray[np.int8]:
+    """The board `cells` after `action` by `colour`."""
+    if action == len(cells):
+        return exchange_colours(cells)
+    after = cells.copy()
+    after[action] = colour
+    return after
+
+
+@kernel
+def keep_subtree(tree: Tree, g: int, root: int, params: Params) -> None:
+    """Make the evaluated node `root` of game `g` the root of its tree, in place; all other nodes are dropped.
+
+    Visits and sums of values stay; the root's priors are those of the evaluator, without noise.
+    """
+    game = tree.game[g]
+    # A node's number is above its parent's: one pass finds the kept nodes, and no copy overwrites a later one.
+    number = np.full(game.nodes, NONE, np.int32)
+    number[root] = 0
+    kept = 1
+    for node in range(root + 1, game.nodes):
+        if number[tree.node[g, node].parent] != NONE:
+            number[node] = kept
+            kept += 1
+    for node in range(root, game.nodes):
+        new = number[node]
+        if new != NONE:
+            tree.node[g, new] = tree.node[g, node]
+            tree.policy[g, new] = tree.policy[g, node]
+            moved = tree.node[g, new]
+            moved.parent = NONE if new == 0 else number[moved.parent]
+            moved.sibling = NONE if new == 0 or moved.sibling == NONE else number[moved.sibling]
+            if moved.first_child != NONE:
+                moved.first_child = number[moved.first_child]
+                moved.last_child = number[moved.last_child]
+    game.nodes = kept
+    game.noise = 0.0
+    restore_root(tree, g, params)
+
+
+@kernel
+def restore_root(tree: Tree, g: int, params: Params) -> None:
+    """Write the root's priors and scores as they were before any action was tried; there is no noise in them."""
+    untried = tree.policy[g, 0].copy()
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        tree.policy[g, 0, tree.node[g, child].action] = tree.node[g, child].prior
+        child = tree.node[g, child].sibling
+    prepare_root(tree, g, params)
+    tree.policy[g, 0] = untried
 
 
 _NO_KEY = np.zeros(1, np.uint64)

@@ -1,7 +1,7 @@
 """Search many positions at once."""
 
-import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,10 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import over_slices, uncounted_kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.search.algorithm import compiled_params, root_result
-from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import Batch, Evaluator, empty_batch
-from hexlit.search.leaves import LeafBatch, advance_leaves, empty_leaf_batch
-from hexlit.search.simulate import advance, begin_all
-from hexlit.search.subtree import with_room
-from hexlit.search.tree import NONE, Params, Tree, empty_tree, root_value
+from hexlit.search.evaluator import AnswerCache, Batch, Evaluator, empty_batch, empty_cache, remember
+from hexlit.search.simulate import advance, advance_leaves, begin_all, empty_leaf_queue
+from hexlit.search.tree import NONE, Params, Tree, empty_tree, root_value, with_room
 
 LARGEST_BOARD = 19
 
@@ -36,6 +33,40 @@ class SearchResult:
     """Mean value of that action for the player to move, in [-1, 1], `[B]`."""
     visits: NDArray[np.int32]
     """Visits of each action, `[B, A]`."""
+
+
+class TreeNode:
+    """A node of a tree, with the move that leads to it. The nodes below it are read when they are asked for.
+
+    Attributes:
+        index: number of the node in its tree; 0 for the root.
+        to_move: player to move at the node, +1 or -1.
+        action: cell of the board, `size*size` for the swap, -1 for the root.
+        visits: simulations that went through it.
+        value: mean value for the player who made the move, in [-1, 1]; at the root for the player to move.
+        prior: prior of the move before it was searched; 1 at the root.
+    """
+
+    def __init__(self, nodes: NDArray[np.void], size: int, to_move: int, index: int = 0) -> None:
+        """Node `index` of the tree `nodes` (NODE `[N]`) on a board of `size`, where `to_move` moves."""
+        node = nodes[index]
+        self.index = index
+        self.to_move = to_move
+        self.action = frame_action(int(node["action"]), -to_move, size) if index else NONE
+        self.visits = int(node["visits"])
+        self.value = float(node["value_sum"]) / max(1, self.visits) * (-1 if index else 1)
+        self.prior = float(node["prior"]) if index else 1.0
+        self._nodes = nodes
+        self._size = size
+
+    @cached_property
+    def children(self) -> "list[TreeNode]":
+        """The moves tried after it, the most visited first."""
+        children, index = [], int(self._nodes["first_child"][self.index])
+        while index != NONE:
+            children.append(TreeNode(self._nodes, self._size, -self.to_move, index))
+            index = int(self._nodes["sibling"][index])
+        return sorted(children, key=lambda node: -node.visits)
 
 
 class Search:
@@ -77,12 +108,11 @@ class Search:
         self.evaluator_calls = 0
         self.rows_used = 0
         self.tree: Tree = empty_tree(games, config.simulations, self.actions)
-        self._leaf_batch = self._empty_leaf_batch()
+        self._queue = empty_leaf_queue(games, config.leaves, config.simulations + 1)
         self.batch: Batch = empty_batch(self.rows, size, self.actions)
         self.roots: Stones = empty_stones(games, size)
         self._walk = empty_stones(games, size)
         # Without a cache of the caller, the next call may come with another evaluator.
-        self._keeps = cache is not None
         self._cache = empty_cache(0, self.actions) if cache is None else cache
 
     def run(
@@ -116,10 +146,7 @@ class Search:
         if not 0 < batch <= self.games:
             raise UsageError(f"{batch} positions: this search was made for 1 to {self.games}")
         if cells.shape != (batch, self.size**2) or to_move.shape != (batch,):
-            raise UsageError(
-                f"cells {cells.shape}, to_move {to_move.shape}: on this board they are ({batch}, {self.size**2}) and "
-                f"({batch},)"
-            )
+            raise UsageError(f"cells {cells.shape}, to_move {to_move.shape}: a board has {self.size**2} cells")
         if not (np.isin(cells, (-1, 0, 1)).all() and np.isin(to_move, (-1, 1)).all()):
             raise UsageError("cells are 1 (Black), -1 (White) or 0 (empty), and to_move is 1 or -1")
         decided = _set_up(self.roots, np.ascontiguousarray(cells), self.geometry)
@@ -139,13 +166,17 @@ class Search:
         """
         scales = np.full(len(to_move), noise, np.float32)
         begin_all(self.tree, to_move, ply, self.config.simulations, scales, keys)
-        self._leaf_batch.leaves[:] = 0
-        self._leaf_batch.waiting[:] = 0
+        self._queue.length[:] = 0
+        self._queue.waiting[:] = 0
 
     def make_room(self, nodes: int) -> None:
         """Give every tree room for `nodes` nodes; no leaf may wait for the evaluator."""
         self.tree = with_room(self.tree, nodes)
-        self._leaf_batch = self._empty_leaf_batch()
+        self._queue = empty_leaf_queue(self.games, self.config.leaves, nodes)
+
+    def root(self, game: int = 0) -> TreeNode:
+        """The root of the tree of one `game`, as it is now."""
+        return TreeNode(self.tree.node[game].copy(), self.size, int(self.tree.game["to_move"][game]))
 
     def read(self, batch: int) -> SearchResult:
         """The results of the first `batch` games; each has run one simulation or more."""
@@ -162,14 +193,13 @@ class Search:
 
         Raises `UsageError` if the evaluator has answered with NaN or infinity.
         """
-        trees = self.roots, self._walk, *self.batch
+        arguments = self.roots, self._walk, *self.batch
         rules = self.params, self.geometry
-        waiting: int
         if self.config.leaves == 1:
-            arguments = self.tree, *trees, self._cache, *rules
-            waiting = sum(over_slices(lambda first, last: advance(first, last, *arguments), self.games))
+            alone = self.tree, *arguments, self._cache, *rules
+            waiting = sum(over_slices(lambda first, last: advance(first, last, *alone), self.games))
         else:
-            waiting = advance_leaves(self.tree, self._leaf_batch, *trees, self.config.root_batch, *rules)
+            waiting = advance_leaves(self.tree, self._queue, *arguments, *rules)
         check_answers(self.tree)
         self.rows_used += waiting
         return waiting
@@ -178,20 +208,14 @@ class Search:
         """Let `evaluator` evaluate the positions that wait in `batch`."""
         self.evaluator_calls += 1
         evaluator.evaluate(*self.batch)
-        if self._keeps:
-            remember(self._cache, *self.batch)
-
-    def _empty_leaf_batch(self) -> LeafBatch:
-        nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf does not use it
-        return empty_leaf_batch(self.games, self.config.leaves, nodes)
+        remember(self._cache, *self.batch)
 
 
 def check_answers(tree: Tree) -> None:
     """Raise `UsageError` if an evaluator has answered one of the searches with NaN or infinity."""
     if tree.game["faulty"].any():
         raise UsageError(
-            "the network answers with NaN or infinity: its training has diverged; "
-            "a lower optimizer.lr or trainer.gradient_clip helps"
+            "the network answers with NaN or infinity; a lower optimizer.lr or trainer.gradient_clip helps"
         )
 
 
@@ -249,44 +273,3 @@ def _read_roots(
             action = tree.node[g, child].action
             visits[g, framed(action, to_move, table)] = tree.node[g, child].visits
             child = tree.node[g, child].sibling
-
-
-@dataclass
-class TreeNode:
-    """A node of a tree, with the move that leads to it."""
-
-    action: int
-    """Cell of the board, `size*size` for the swap, -1 for the root."""
-    visits: int
-    value: float
-    """Mean value for the player who made the move, in [-1, 1]; at the root for the player to move."""
-    prior: float
-    """Prior of the move before it was searched; 1 at the root."""
-    children: "list[TreeNode]" = field(default_factory=list)
-    """The moves tried after it, the most visited first."""
-
-
-def outline(search: Search, game: int = 0, most: int | None = None) -> TreeNode:
-    """The tree of one `game` of a `search` that has run: its `most` most visited nodes, None for all."""
-    tree = search.tree
-    nodes, to_move = tree.node[game], int(tree.game["to_move"][game])
-    above = TreeNode(NONE, 0, 0.0, 1.0)
-    # No node has more visits than its parent, so the most visited ones make a tree. Ties go to the first one found.
-    waiting = [(0, 0, 0, above, 0)]
-    taken = found = 0
-    while waiting and (most is None or taken < most):
-        _, _, index, parent, depth = heapq.heappop(waiting)
-        taken += 1
-        row = nodes[index]
-        action, visits = int(row["action"]), int(row["visits"])
-        if depth:
-            action = frame_action(action, to_move if depth % 2 else -to_move, search.size)
-        mean = float(row["value_sum"]) / max(1, visits)
-        node = TreeNode(action, visits, -mean, float(row["prior"])) if depth else TreeNode(NONE, visits, mean, 1.0)
-        parent.children.append(node)
-        child = int(row["first_child"])
-        while child != NONE:
-            found += 1
-            heapq.heappush(waiting, (-int(nodes["visits"][child]), found, child, node, depth + 1))
-            child = int(nodes["sibling"][child])
-    return above.children[0]

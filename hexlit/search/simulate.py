@@ -1,8 +1,11 @@
 """One simulation in three verbs: select a leaf, expand it, back its value up.
 
 Everything here works on one game `g` of many and allocates nothing. `advance` runs every game as far as possible
-without the evaluator: until a leaf waits for it, or the budget of simulations is used up.
+without the evaluator: until a leaf waits for it, or the budget of simulations is used up. `advance_leaves` does the
+same with several leaves of one tree for one call of the evaluator: see `LeafQueue`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +14,8 @@ from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.search.algorithm import choose, prepare_root
-from hexlit.search.cache import AnswerCache, recall
+from hexlit.search.algorithm import choose, needs_all_values, prepare_root
+from hexlit.search.evaluator import AnswerCache, Batch, recall
 from hexlit.search.tree import NONE, SMALLEST_PRIOR, Params, Tree, clear_node
 
 
@@ -21,10 +24,10 @@ def select(tree: Tree, roots: Stones, walk: Stones, g: int, params: Params, tabl
     """Walk from the root to a node that has no value yet or ends the game; `walk` then holds its position."""
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
-    while tree.node[g, node].visits > 0 and not tree.node[g, node].lost:
+    while tree.node[g, node].visits > 0 and not tree.node[g, node].terminal:
         node = choose(tree, g, node, params)
         won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
-        tree.node[g, node].lost = won
+        tree.node[g, node].terminal = won
         colour = -colour
     return node
 
@@ -105,16 +108,7 @@ def write_leaf(
 
 
 @inline
-def begin(
-    tree: Tree,
-    g: int,
-    to_move: int,
-    ply: int,
-    budget: int,
-    schedule: int,
-    noise: float,
-    key: np.uint64,
-) -> None:
+def begin(tree: Tree, g: int, to_move: int, ply: int, budget: int, schedule: int, noise: float, key: np.uint64) -> None:
     """Start a search in game `g`; its root is the position in `roots`, which must not be decided."""
     clear_node(tree, g, 0, NONE)
     game = tree.game[g]
@@ -137,52 +131,39 @@ def finished(tree: Tree, g: int) -> bool:
 
 
 @uncounted_device_function
-def receive(
-    tree: Tree,
-    g: int,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    value: NDArray[np.float32],
-    params: Params,
-) -> None:
+def receive(tree: Tree, g: int, batch: Batch, params: Params) -> None:
     """Take in the evaluation of the leaf that game `g` waits for, if it waits."""
     leaf = int(tree.game[g].leaf)
     if leaf == NONE:
         return
-    expand(tree, g, leaf, planes[g], policy[g], float(value[g]), params)
+    value = float(batch.value[g])
+    expand(tree, g, leaf, batch.planes[g], batch.policy[g], value, params)
     if tree.game[g].faulty:
         return
-    back_up(tree, g, leaf, float(value[g]))
+    back_up(tree, g, leaf, value)
     tree.game[g].leaf = NONE
 
 
 @uncounted_device_function
 def simulate(
-    tree: Tree,
-    roots: Stones,
-    walk: Stones,
-    g: int,
-    planes: NDArray[np.int8],
-    cache: AnswerCache,
-    params: Params,
-    table: Geometry,
+    tree: Tree, roots: Stones, walk: Stones, g: int, batch: Batch, cache: AnswerCache, params: Params, table: Geometry
 ) -> int:
-    """Run simulations of game `g` until one needs the evaluator (its position is then in `planes`) or all are done.
+    """Run simulations of game `g` until one needs the evaluator (its position is then in `batch`) or all are done.
 
     Returns how many of them found their answer in `cache`.
     """
     recalled = 0
     while not finished(tree, g):
         leaf = select(tree, roots, walk, g, params, table)
-        if tree.node[g, leaf].lost:
+        if tree.node[g, leaf].terminal:
             back_up(tree, g, leaf, -1.0)
             continue
-        write_leaf(tree, walk, g, leaf, planes, g, params, table)
-        place = recall(cache, planes[g])
+        write_leaf(tree, walk, g, leaf, batch.planes, g, params, table)
+        place = recall(cache, batch.planes[g])
         if place == NONE:
             tree.game[g].leaf = leaf
             break
-        expand(tree, g, leaf, planes[g], cache.policy[place], float(cache.value[place]), params)
+        expand(tree, g, leaf, batch.planes[g], cache.policy[place], float(cache.value[place]), params)
         if tree.game[g].faulty:
             tree.game[g].leaf = leaf
             break
@@ -206,12 +187,12 @@ def advance(
     table: Geometry,
 ) -> int:
     """Carry the games `first` to `last` - 1 that have a search to their next leaf; returns how many then wait."""
-    waiting = 0
+    batch, waiting = Batch(planes, policy, value), 0
     for g in range(first, last):
         if tree.game[g].nodes > 0:
-            receive(tree, g, planes, policy, value, params)
+            receive(tree, g, batch, params)
             if tree.game[g].leaf == NONE:
-                simulate(tree, roots, walk, g, planes, cache, params, table)
+                simulate(tree, roots, walk, g, batch, cache, params, table)
             waiting += tree.game[g].leaf != NONE
     return waiting
 
@@ -230,3 +211,158 @@ def begin_all(
         tree.game[g].nodes = 0
     for g in range(to_move.size):
         begin(tree, g, to_move[g], ply[g], budget, 0, noise[g], keys[g])
+
+
+class LeafQueue(NamedTuple):
+    """The leaves of G games that wait for their evaluation, up to K per game; N nodes per game.
+
+    A leaf that waits for its evaluation counts as a lost visit for the player of each move on the way to it (virtual
+    loss: Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree search"). So the next selection looks
+    elsewhere. When the answers come, visits and sums of values are restored bit by bit. Then the leaves are expanded
+    and backed up in the order of their selection. A batch ends before it is full if
+
+    - the selection comes to a leaf that waits already: no leaf is twice in a batch;
+    - sequential halving is about to drop root moves: it needs the values of all of them first;
+    - with root batching, a leaf waits under the root's next move.
+
+    So with root batching the leaves of a batch lie in different subtrees of the root, and no selection is changed by
+    the others. Sequential halving gives each move of a round the same visits in any order, so its tree is that of the
+    search without batches. `GumbelConfig.rescale` is the exception: a missing value may change the order of the others.
+    PUCT is only approximated: it chooses before it has the values.
+    """
+
+    leaf: NDArray[np.int32]
+    """Nodes that wait, in the order of their selection, `[G, K]`."""
+    length: NDArray[np.int32]
+    """Number of these nodes, `[G]`."""
+    waiting: NDArray[np.int32]
+    """Number of leaves that wait at or below each node, `[G, N]`."""
+    value_sum: NDArray[np.float32]
+    """Sums of values of the nodes above such leaves, without the virtual losses, `[G, N]`."""
+
+
+def empty_leaf_queue(games: int, leaves: int, nodes: int) -> LeafQueue:
+    """A queue without waiting leaves, for `games` games of up to `nodes` nodes."""
+    return LeafQueue(
+        leaf=np.zeros((games, leaves), np.int32),
+        length=np.zeros(games, np.int32),
+        waiting=np.zeros((games, nodes), np.int32),
+        value_sum=np.zeros((games, nodes), np.float32),
+    )
+
+
+@inline
+def add_virtual_loss(tree: Tree, queue: LeafQueue, g: int, leaf: int) -> None:
+    """Let `leaf` wait: add a visit and a virtual loss on its whole path.
+
+    The root has no player who chose it, so its mean stays as it is.
+    """
+    queue.leaf[g, queue.length[g]] = leaf
+    queue.length[g] += 1
+    node = leaf
+    while node != NONE:
+        record = tree.node[g, node]
+        if queue.waiting[g, node] == 0:
+            queue.value_sum[g, node] = record.value_sum
+        queue.waiting[g, node] += 1
+        if record.parent != NONE:
+            record.value_sum += 1.0  # for the player to move at the node: the opponent wins what one loses
+        elif record.visits > 0:
+            record.value_sum += record.value_sum / record.visits
+        record.visits += 1
+        node = record.parent
+
+
+@inline
+def remove_virtual_losses(tree: Tree, queue: LeafQueue, g: int) -> None:
+    """Remove all virtual visits and losses."""
+    for k in range(queue.length[g]):
+        node = queue.leaf[g, k]
+        while node != NONE and queue.waiting[g, node] > 0:  # above a restored node, all are restored
+            tree.node[g, node].visits -= queue.waiting[g, node]
+            tree.node[g, node].value_sum = queue.value_sum[g, node]
+            queue.waiting[g, node] = 0
+            node = tree.node[g, node].parent
+
+
+@inline
+def back_up_loss(tree: Tree, queue: LeafQueue, g: int, leaf: int) -> None:
+    """Back up a decided game, lost for the player to move at `leaf`, while others wait."""
+    node, value = leaf, np.float32(-1.0)
+    while node != NONE:
+        queue.value_sum[g, node] += value
+        value = -value
+        node = tree.node[g, node].parent
+    back_up(tree, g, leaf, -1.0)
+
+
+@uncounted_device_function
+def receive_leaves(tree: Tree, queue: LeafQueue, g: int, batch: Batch, params: Params) -> None:
+    """Take in the evaluations of the leaves of game `g` that wait; their rows begin at `g * K`."""
+    remove_virtual_losses(tree, queue, g)
+    for k in range(queue.length[g]):
+        row, leaf = g * queue.leaf.shape[1] + k, int(queue.leaf[g, k])
+        expand(tree, g, leaf, batch.planes[row], batch.policy[row], float(batch.value[row]), params)
+        if tree.game[g].faulty:
+            return
+        back_up(tree, g, leaf, float(batch.value[row]))
+    queue.length[g] = 0
+
+
+@uncounted_device_function
+def select_apart(
+    tree: Tree, queue: LeafQueue, roots: Stones, walk: Stones, g: int, params: Params, table: Geometry
+) -> int:
+    """As `select`; NONE if it meets a waiting leaf or, with root batching, a root move with one below."""
+    copy_stones(roots, g, walk, g)
+    node, colour = 0, int(tree.game[g].to_move)
+    while tree.node[g, node].visits > queue.waiting[g, node] and not tree.node[g, node].terminal:
+        at_root = node == 0
+        node = choose(tree, g, node, params)
+        if at_root and params.root_batch and queue.waiting[g, node] > 0:
+            return NONE
+        won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
+        tree.node[g, node].terminal = won
+        colour = -colour
+    return NONE if queue.waiting[g, node] > 0 else node
+
+
+@uncounted_device_function
+def simulate_apart(
+    tree: Tree, queue: LeafQueue, roots: Stones, walk: Stones, g: int, batch: Batch, params: Params, table: Geometry
+) -> None:
+    """Run simulations of game `g` until its batch ends; the leaves' positions are then in `batch`."""
+    while queue.length[g] < queue.leaf.shape[1] and not finished(tree, g):
+        if queue.length[g] > 0 and needs_all_values(tree, g, params):
+            break
+        leaf = select_apart(tree, queue, roots, walk, g, params, table)
+        if leaf == NONE:
+            break
+        if tree.node[g, leaf].terminal:
+            back_up_loss(tree, queue, g, leaf)
+            continue
+        write_leaf(tree, walk, g, leaf, batch.planes, g * queue.leaf.shape[1] + queue.length[g], params, table)
+        add_virtual_loss(tree, queue, g, leaf)
+
+
+@uncounted_kernel
+def advance_leaves(
+    tree: Tree,
+    queue: LeafQueue,
+    roots: Stones,
+    walk: Stones,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    params: Params,
+    table: Geometry,
+) -> int:
+    """Carry every game that has a search to its next leaves; returns how many leaves wait for the evaluator."""
+    batch, waiting = Batch(planes, policy, value), 0
+    for g in range(tree.game.size):
+        if tree.game[g].nodes > 0:
+            receive_leaves(tree, queue, g, batch, params)
+            if not tree.game[g].faulty:
+                simulate_apart(tree, queue, roots, walk, g, batch, params, table)
+            waiting += queue.length[g]
+    return waiting

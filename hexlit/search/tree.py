@@ -27,6 +27,7 @@ class Params(NamedTuple):
     fpu_reduction: float
     noise_share: float
     noise_total: float
+    root_batch: bool
     swap: bool
     """Whether White may swap at ply 1."""
     schedule: NDArray[np.int32]
@@ -60,8 +61,8 @@ NODE = np.dtype(
         ("action", np.int16),
         # Untried action with the highest prior; NONE when all were tried.
         ("next_action", np.int16),
-        # The player to move has lost: the move that led here won.
-        ("lost", np.bool_),
+        # The game is over: the move that led here won.
+        ("terminal", np.bool_),
     ],
     align=True,
 )
@@ -130,13 +131,22 @@ def empty_tree(games: int, simulations: int, actions: int) -> Tree:
     )
 
 
+def with_room(tree: Tree, nodes: int) -> Tree:
+    """A copy of `tree` with room for `nodes` nodes a game."""
+    larger = empty_tree(len(tree.game), nodes - 1, tree.policy.shape[2])
+    used = tree.node.shape[1]
+    larger.node[:, :used] = tree.node
+    larger.policy[:, :used] = tree.policy
+    return tree._replace(node=larger.node, policy=larger.policy)
+
+
 @inline
 def clear_node(tree: Tree, g: int, node: int, parent: int) -> None:
     """Make `node` a fresh node under `parent`."""
     fresh = tree.node[g, node]
     fresh.visits = 0
     fresh.value_sum = 0.0
-    fresh.lost = False
+    fresh.terminal = False
     fresh.parent = parent
     fresh.first_child = NONE
     fresh.last_child = NONE
@@ -182,13 +192,19 @@ def child_value(tree: Tree, g: int, child: int) -> float:
 
 
 @inline
+def root_child(tree: Tree, g: int, action: int) -> int:
+    """The root's child after `action`, which must have been tried."""
+    child = tree.node[g, 0].first_child
+    while tree.node[g, child].action != action:
+        child = tree.node[g, child].sibling
+    return int(child)
+
+
+@inline
 def root_value(tree: Tree, g: int, action: int) -> float:
     """Value of the root when its player plays `action`, which must have been visited.
 
     The mean over all visits of the root would be too low: sequential halving, for example, gives half of the visits to
     moves that it then drops.
     """
-    child = tree.node[g, 0].first_child
-    while tree.node[g, child].action != action:
-        child = tree.node[g, child].sibling
-    return float(child_value(tree, g, child))
+    return float(child_value(tree, g, root_child(tree, g, action)))

@@ -6,8 +6,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +19,8 @@ from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import over_slices
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.algorithm import compiled_params
-from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import Batch, Evaluator, empty_batch
+from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache, remember
 from hexlit.search.search import check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig, check_search
@@ -41,6 +40,12 @@ from hexlit.selfplay.reanalysis import NewTargets, PastPositions, PastSearch
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
+_ARRAYS = ("moves", "values", "simulations", "policies", "surprises")
+"""Arrays of `Games` in a snapshot."""
+
+_FACTS = ("game_id", "winner", "opening", "network_version", "would_resign", "may_resign")
+"""Fields of SLOT in a record."""
+
 _DONE: Future[None] = Future()
 _DONE.set_result(None)
 
@@ -55,19 +60,6 @@ def share_of(positions: int, games: int, part: int, parts: int) -> int:
     return math.ceil(positions * len(slots_of(games, part, parts)) / games)
 
 
-def part_of(snapshots: Sequence[Snapshot], games: int, part: int, parts: int) -> Snapshot:
-    """The games in progress of part number `part` of `parts`, out of those of all parts of an earlier self-play.
-
-    Raises:
-        UsageError: those were not `games` games.
-    """
-    whole = {name: np.concatenate([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
-    found = len(whole["moves"])
-    if found != games:
-        raise UsageError(f"selfplay.games={games}: the run was started with selfplay.games={found}; keep it to resume")
-    return {name: array[_slice(slots_of(games, part, parts))] for name, array in whole.items()}
-
-
 def rows_of(games: int, parts: int, groups: int) -> int:
     """Rows of a call: most games in a group, if `parts` processes with `groups` groups each play `games`."""
     return -(-games // (parts * groups))
@@ -75,6 +67,36 @@ def rows_of(games: int, parts: int, groups: int) -> int:
 
 def _slice(slots: range) -> slice:
     return slice(slots.start, slots.stop)
+
+
+@dataclass(frozen=True)
+class GamesSettings:
+    """Settings of parallel games, or of one part of them; they can be sent to another process."""
+
+    config: SelfPlayConfig
+    search: SearchConfig
+    size: int
+    """Rows of the board."""
+    games: int
+    """Parallel games of all parts together."""
+    seed: int
+    swap: bool = False
+    groups: int = 1
+    """Groups of the part's games that alternate: a call of the evaluator takes one of them, of `rows_of` games."""
+    part: int = 0
+    parts: int = 1
+
+    def of_part(self, snapshots: Sequence[Snapshot]) -> Snapshot:
+        """The games in progress of this part, out of those of all parts of an earlier self-play.
+
+        Raises:
+            UsageError: they were another number of games.
+        """
+        whole = {name: np.concatenate([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
+        count = len(whole["moves"])
+        if count != self.games:
+            raise UsageError(f"selfplay.games={self.games}: the run was started with {count}; keep it to resume")
+        return {name: array[_slice(slots_of(count, self.part, self.parts))] for name, array in whole.items()}
 
 
 @dataclass
@@ -102,6 +124,23 @@ class SelfPlayCounts:
     renewed: int = 0
     """Positions of earlier games that were searched again."""
 
+    def add(self, record: GameRecord) -> None:
+        """Count the game of `record`."""
+        self.games += 1
+        self.positions += len(record.policy_plies)
+        self.moves += len(record.moves) - record.opening
+        if record.would_resign:
+            self.unresigned += 1
+            self.false_resigns += record.would_resign == record.winner
+
+    @classmethod
+    def total(cls, counts: Sequence["SelfPlayCounts"], seconds: float) -> "SelfPlayCounts":
+        """Sum of the counts of several processes over `seconds`; the time inside the network is their mean."""
+        total = cls(*(sum(getattr(count, field.name) for count in counts) for field in fields(cls)))
+        total.network_seconds /= len(counts)
+        total.seconds = seconds
+        return total
+
 
 class _Group(NamedTuple):
     """Games that go into one call of the evaluator: views of the arrays of all games, and the batch."""
@@ -121,58 +160,32 @@ class SelfPlay:
     Each of several processes has some of the S slots: see `slots_of`.
     """
 
-    def __init__(
-        self,
-        config: SelfPlayConfig,
-        search: SearchConfig,
-        *,
-        size: int,
-        games: int,
-        seed: int,
-        swap: bool = False,
-        groups: int = 1,
-        part: int = 0,
-        parts: int = 1,
-    ) -> None:
-        """Part number `part` of `games` parallel games on boards of `size`, with the searches of `search`.
+    def __init__(self, settings: GamesSettings) -> None:
+        """The part of the games that `settings` says.
 
-        A call of the evaluator takes one of `groups` groups, of `rows_of` games at most. With two or more groups the
-        trees of one advance while the evaluator, in its own thread, works for another. That helps if the evaluator
-        leaves the processor idle.
+        With two or more groups the trees of one advance while the evaluator, in its own thread, works for another.
+        That helps if the evaluator leaves the processor idle.
         """
-        slots = slots_of(games, part, parts)
+        size, groups, parts = settings.size, settings.groups, settings.parts
+        slots = slots_of(settings.games, settings.part, parts)
         if not 1 <= groups <= len(slots):
-            raise UsageError(
-                f"selfplay.games={games}: {parts} processes with {groups} groups each need {parts * groups} or more"
-            )
-        check_search(search)
-        self.size = size
-        self.swap = swap
-        self.seed = seed
+            needed = f"{parts} processes with {groups} groups each need {parts * groups} or more"
+            raise UsageError(f"selfplay.games={settings.games}: {needed}")
+        check_search(settings.search)
+        self.settings = settings
         self.games = len(slots)
-        self._stride = games
-        actions, plies = size * size + swap, size * size + swap
+        self._search_settings = json.dumps(asdict(settings.search), sort_keys=True)
+        plies = actions = size * size + settings.swap
         self._geometry = geometry(size)
-        self._rules = compiled_rules(config, search, seed)
-        self._search_settings = json.dumps(asdict(search), sort_keys=True)
-        budgets = (self._rules.full_simulations, self._rules.fast_simulations)
-        self._params = compiled_params(search, budgets=budgets, swap=swap)
+        self._rules = compiled_rules(settings.config, settings.search, settings.seed)
+        budgets = self._rules.full_simulations, self._rules.fast_simulations
+        self._params = compiled_params(settings.search, budgets=budgets, swap=settings.swap)
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
-        self._tree = empty_tree(self.games, search.simulations, actions)
-        self._cache: AnswerCache = empty_cache(config.cache, actions)
-        rows = rows_of(games, parts, groups)
-        self._make_past = partial(PastSearch, search, self._rules, size=size, swap=swap, rows=rows, cache=self._cache)
-        self._groups = [
-            _Group(
-                state=Games._make(array[own] for array in self._state),
-                stones=Stones._make(array[own] for array in self._stones),
-                tree=Tree._make(array[own] for array in self._tree),
-                walk=empty_stones(len(slots_of(self.games, group, groups)), size),
-                batch=empty_batch(rows, size, actions),
-            )
-            for group, own in enumerate(_slice(slots_of(self.games, group, groups)) for group in range(groups))
-        ]
+        self._tree = empty_tree(self.games, settings.search.simulations, actions)
+        self._cache = empty_cache(settings.config.cache, actions)
+        self._rows = rows_of(settings.games, parts, groups)
+        self._groups = [self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)]
         for slot, game_id in enumerate(slots):
             self._start(slot, game_id, 0)
 
@@ -182,7 +195,7 @@ class SelfPlay:
         *,
         positions: int,
         network_version: int = 0,
-        on_games: Callable[[list[GameRecord], SelfPlayCounts], None] | None = None,
+        on_games: Callable[[list[GameRecord], SelfPlayCounts], None] = lambda records, counts: None,
         deadline: float | None = None,
     ) -> SelfPlayCounts:
         """Play until the games that ended hold `positions` fully searched positions.
@@ -197,26 +210,25 @@ class SelfPlay:
         self._cache.keys[:] = 0
         evaluations: list[Future[None]] = [_DONE] * len(self._groups)
         with ThreadPoolExecutor(1, "evaluator") as pool:
-            for turn in itertools.count():
+            for call in itertools.count():
                 late = deadline is not None and time.monotonic() > deadline
                 if counts.positions >= positions or (late and counts.positions > 0):
                     break
-                index = turn % len(self._groups)
+                index = call % len(self._groups)
                 group = self._groups[index]
                 before = time.perf_counter()
                 evaluations[index].result()
                 counts.network_seconds += time.perf_counter() - before
-                if turn >= len(self._groups):
+                if call >= len(self._groups):
                     remember(self._cache, *group.batch)
                 over, recalled = self._advance(group)
                 check_answers(group.tree)
                 if over:
                     records = self._harvest(network_version)
                     for record in records:
-                        count_game(counts, record)
+                        counts.add(record)
                     counts.seconds = time.perf_counter() - start
-                    if on_games is not None:
-                        on_games(records, counts)
+                    on_games(records, counts)
                 counts.evaluations += len(group.tree.game) - over
                 counts.recalled += recalled
                 if len(self._groups) > 1:
@@ -244,94 +256,74 @@ class SelfPlay:
         """The games in progress as arrays for `restore`, without the searches under way."""
         state = self._state
         slots = {f"slot.{name}": state.slot[name].copy() for name in SLOT.names or ()}
-        return slots | {
-            "moves": state.moves.copy(),
-            "values": state.values.copy(),
-            "simulations": state.simulations.copy(),
-            "policies": state.policies.astype(np.float16),
-            "surprises": state.surprises.copy(),
-        }
+        arrays = {name: getattr(state, name).copy() for name in _ARRAYS}
+        return slots | arrays | {"policies": state.policies.astype(np.float16)}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `snapshot` of a self-play with the same settings."""
         state = self._state
-        if snapshot["policies"].shape != state.policies.shape:
-            raise UsageError(
-                f"the saved games have the shape {snapshot['policies'].shape}, this run {state.policies.shape}: "
-                "resume with the board and the number of games that the run was started with"
-            )
+        saved, own = snapshot["policies"].shape, state.policies.shape
+        if saved != own:
+            raise UsageError(f"the saved games have the shape {saved}, this run {own}; keep board and games to resume")
         for name in SLOT.names or ():
             state.slot[name] = snapshot[f"slot.{name}"]
-        for name in ("moves", "values", "simulations", "policies"):
-            getattr(state, name)[:] = snapshot[name]
         # Snapshots from before surprises were recorded have none: those of these moves are unknown.
-        state.surprises[:] = snapshot.get("surprises", np.float32(0))
+        for name in _ARRAYS:
+            getattr(state, name)[:] = snapshot.get(name, np.float32(0))
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
     @cached_property
     def _past_search(self) -> PastSearch:
         """The search of past positions, made on first use: its trees take the memory of a group of games."""
-        return self._make_past()
+        own = self.settings
+        return PastSearch(own.search, self._rules, size=own.size, swap=own.swap, rows=self._rows, cache=self._cache)
+
+    def _group(self, own: slice) -> _Group:
+        return _Group(
+            state=Games._make(array[own] for array in self._state),
+            stones=Stones._make(array[own] for array in self._stones),
+            tree=Tree._make(array[own] for array in self._tree),
+            walk=empty_stones(own.stop - own.start, self.settings.size),
+            batch=empty_batch(self._rows, self.settings.size, self._tree.policy.shape[2]),
+        )
 
     def _advance(self, group: _Group) -> tuple[int, int]:
-        arguments = (
-            group.state,
-            group.stones,
-            group.tree,
-            group.walk,
-            *group.batch,
-            self._cache,
-            self._rules,
-            self._params,
-            self._geometry,
-        )
+        games = group.state, group.stones, group.tree, group.walk, *group.batch
+        arguments = *games, self._cache, self._rules, self._params, self._geometry
         slices = over_slices(lambda first, last: advance_games(first, last, *arguments), len(group.tree.game))
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
         return over, recalled
 
-    def _start(self, slot: int, game_id: int, network_version: int) -> None:
-        start_game(self._state, self._stones, self._tree, slot, game_id, network_version, self._rules, self._geometry)
+    def _start(self, g: int, game_id: int, network_version: int) -> None:
+        self._state.slot[g] = np.zeros((), SLOT)
+        self._state.slot[g]["game_id"], self._state.slot[g]["network_version"] = game_id, network_version
+        start_game(self._state, self._stones, self._tree, g, self._rules, self._geometry)
 
     def _harvest(self, network_version: int) -> list[GameRecord]:
         """Records of the finished games; their slots start the next ones."""
         records = []
-        for g in np.flatnonzero(self._state.slot["state"] != PLAYING):
-            records.append(self._record(int(g)))
-            self._start(int(g), int(self._state.slot["game_id"][g]) + self._stride, network_version)
+        for g in np.flatnonzero(self._state.slot["state"] != PLAYING).tolist():
+            records.append(self._record(g))
+            self._start(g, records[-1].game_id + self.settings.games, network_version)
         return records
 
     def _record(self, g: int) -> GameRecord:
-        state, slot = self._state, self._state.slot[g]
+        state, slot, own = self._state, self._state.slot[g], self.settings
         plies = int(slot["ply"])
         simulations = state.simulations[g, :plies].copy()
         full = np.flatnonzero(simulations == self._rules.full_simulations)
         return GameRecord(
-            game_id=int(slot["game_id"]),
-            size=self.size,
-            swap=self.swap,
+            **{name: slot[name].item() for name in _FACTS},
+            size=own.size,
+            swap=own.swap,
             moves=state.moves[g, :plies].copy(),
-            winner=int(slot["winner"]),
             ending=Ending.CONNECTED if slot["state"] == CONNECTED else Ending.RESIGNED,
-            opening=int(slot["opening"]),
             values=state.values[g, :plies].copy(),
             simulations=simulations,
             policy_plies=full.astype(np.int16),
             policies=state.policies[g, full].astype(np.float16),
             surprises=state.surprises[g, full],
-            network_version=int(slot["network_version"]),
-            seed=self.seed,
+            seed=own.seed,
             search=self._search_settings,
-            would_resign=int(slot["would_resign"]),
-            may_resign=bool(slot["may_resign"]),
         )
-
-
-def count_game(counts: SelfPlayCounts, record: GameRecord) -> None:
-    """Add the game of `record` to `counts`."""
-    counts.games += 1
-    counts.positions += len(record.policy_plies)
-    counts.moves += len(record.moves) - record.opening
-    if record.would_resign:
-        counts.unresigned += 1
-        counts.false_resigns += record.would_resign == record.winner

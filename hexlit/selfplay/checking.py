@@ -19,7 +19,8 @@ LATER_COLUMNS = ("black", "white", "source", "surprises")
 """Columns that files of earlier versions do not have; empty fields there are empty texts and lists."""
 
 SIZES = range(2, 27)
-_LISTS = ("moves", "values", "simulations", "policy_plies", "policies")
+_LISTS = ("moves", "values", "simulations", "policy_plies", "policies", "surprises")
+_PLAIN = ("size", "swap", "winner", "ending", "opening", "would_resign")
 _LARGEST_VALUE = 1.001
 """Largest absolute mean of values in [-1, 1], rounding included."""
 
@@ -57,9 +58,23 @@ class _List(NamedTuple):
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     @property
-    def places(self) -> NDArray[np.int64]:
-        """The place of each value in its list, from 0."""
-        return np.arange(len(self.values)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+    def starts(self) -> NDArray[np.int64]:
+        """Index of each row's first value."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def rows_with(self, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Rows with a `wrong` value, `[R]`."""
+        return np.bincount(self.rows[wrong], minlength=len(self.lengths)) > 0
+
+
+class _Faults(dict[int, Fault]):
+    """The first fault of every wrong row."""
+
+    def mark(self, wrong: NDArray[np.bool_], reason: str, said: str, *values: Any) -> None:
+        """Give this fault to the `wrong` rows without one; `said` is formatted with the row's entries of `values`."""
+        for row in np.flatnonzero(wrong).tolist():
+            if row not in self:
+                self[row] = Fault(row, reason, said.format(*(column[row] for column in values)))
 
 
 def faults_of(table: pa.Table) -> list[Fault]:
@@ -68,164 +83,95 @@ def faults_of(table: pa.Table) -> list[Fault]:
     The table has columns of `hexlit.selfplay.store.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
     `ending`, `opening` and `values` at least.
     """
-    columns = {name: _whole(table.column(name)) for name in table.column_names if name not in LATER_COLUMNS}
-    checks = _Checks(table.num_rows)
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    faults = _Faults()
     for name, column in columns.items():
-        checks.mark(_empty(column), "empty field", lambda row, name=name: f"{name} is empty")
+        if name not in LATER_COLUMNS:
+            faults.mark(_empty(column), "empty field", f"{name} is empty")
     lists = {name: _List.of(columns[name]) for name in _LISTS if name in columns}
-    if "surprises" in table.column_names:
-        lists["surprises"] = _List.of(_whole(table.column("surprises")))
-    plain = {
-        name: _filled(column) for name, column in columns.items() if name not in _LISTS and name not in ("search",)
-    }
-    _check_fields(checks, plain, lists)
-    _check_moves(checks, plain, lists["moves"])
-    _check_searches(checks, plain, lists)
-    return checks.found()
+    plain = {name: _filled(columns[name]) for name in _PLAIN if name in columns}
+    _check_fields(faults, plain, lists["moves"].lengths)
+    size = np.where(np.isin(plain["size"], SIZES), plain["size"], SIZES.start).astype(np.int64)
+    _check_moves(faults, size, plain["swap"], lists["moves"])
+    _check_searches(faults, size**2 + plain["swap"], lists)
+    return [faults[row] for row in sorted(faults)]
 
 
-class _Checks:
-    """The first fault of every row."""
-
-    def __init__(self, rows: int) -> None:
-        self._faults: list[Fault | None] = [None] * rows
-        self.sound: NDArray[np.bool_] = np.ones(rows, np.bool_)
-
-    def mark(self, wrong: NDArray[np.bool_], reason: str, said: Any) -> None:
-        """Give this fault to the `wrong` rows that were sound so far; `said(row)` is its sentence."""
-        for row in np.flatnonzero(wrong & self.sound).tolist():
-            self._faults[row] = Fault(row, reason, said(row))
-        self.sound &= ~wrong
-
-    def found(self) -> list[Fault]:
-        return [self._faults[row] for row in np.flatnonzero(~self.sound).tolist()]  # type: ignore[misc]
-
-
-def _check_fields(checks: _Checks, plain: dict[str, NDArray[Any]], lists: dict[str, _List]) -> None:
-    size, winner, opening = plain["size"], plain["winner"], plain["opening"]
-    plies = lists["moves"].lengths
-    checks.mark(
-        (size < SIZES.start) | (size >= SIZES.stop), "size", lambda row: f"there is no board of {size[row]} rows"
-    )
-    checks.mark(
-        np.abs(winner.astype(np.int64)) > 1,
-        "winner",
-        lambda row: f"the winner is {winner[row]}; 1 is Black, -1 White, 0 unknown",
-    )
+def _check_fields(faults: _Faults, plain: dict[str, NDArray[Any]], plies: NDArray[np.int64]) -> None:
+    size, winner, ending, opening = plain["size"], plain["winner"], plain["ending"].astype(str), plain["opening"]
     endings = [str(ending) for ending in Ending]
-    checks.mark(
-        ~np.isin(plain["ending"].astype(str), endings),
+    faults.mark(~np.isin(size, SIZES), "size", "there is no board of {} rows", size)
+    faults.mark(~np.isin(winner, (-1, 0, 1)), "winner", "the winner is {}; 1 is Black, -1 White, 0 unknown", winner)
+    faults.mark(
+        ~np.isin(ending, endings),
         "ending",
-        lambda row: f"the ending is {str(plain['ending'][row])[:40]!r}; there are {', '.join(endings)}",
+        f"the ending is {{!r:.40}}; there are {', '.join(endings)}",
+        ending.tolist(),
     )
-    checks.mark(
-        (opening < 0) | (opening > plies),
-        "opening",
-        lambda row: f"the opening has {opening[row]} of {plies[row]} moves",
-    )
+    faults.mark((opening < 0) | (opening > plies), "opening", "the opening has {} of {} moves", opening, plies)
     if "would_resign" in plain:
         would = plain["would_resign"]
-        checks.mark(
-            np.abs(would.astype(np.int64)) > 1, "winner", lambda row: f"{would[row]} is no player who would resign"
-        )
+        faults.mark(~np.isin(would, (-1, 0, 1)), "winner", "{} is no player who would resign", would)
 
 
-def _check_moves(checks: _Checks, plain: dict[str, NDArray[Any]], moves: _List) -> None:
-    """Every move is a free cell, except a swap as second move under the swap rule."""
-    size = np.where(checks.sound, plain["size"], 2).astype(np.int64)
-    rows, places, cells = moves.rows, moves.places, moves.values.astype(np.int64)
-    area = (size**2)[rows]
-    swaps = cells == area
-    wrong = (cells < 0) | (cells > area) | (swaps & ((places != 1) | ~plain["swap"][rows]))
-    bad = np.zeros(len(size), np.bool_)
-    bad[rows[wrong]] = True
-    bad[_played_twice(np.where(bad, 2, size), rows, places, np.where(wrong | bad[rows], -1, cells))] = True
-    starts = np.cumsum(moves.lengths) - moves.lengths
-
-    def said(row: int) -> str:
-        own = cells[starts[row] : starts[row] + moves.lengths[row]]
-        return illegal_move(own.tolist(), int(size[row]), bool(plain["swap"][row]))
-
-    checks.mark(bad, "illegal move", said)
-
-
-def _played_twice(
-    size: NDArray[np.int64], rows: NDArray[np.int64], places: NDArray[np.int64], cells: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Rows with a cell taken twice; cells below 0 are ignored. After a swap the first stone is mirrored."""
-    area = size**2
-    second = np.flatnonzero((places == 1) & (cells == area[rows]))
-    stones = cells.copy()
-    stones[second] = -1
-    width = size[rows[second]]
-    first = cells[second - 1]
-    stones[second - 1] = np.where(first < 0, -1, first % width * width + first // width)
-    kept = stones >= 0
-    keys = (np.cumsum(area) - area)[rows[kept]] + stones[kept]
-    taken = np.zeros(int(area.sum()), np.bool_)
-    taken[keys] = True
-    if np.count_nonzero(taken) == len(keys):  # the usual case: sorting takes ten times as long
-        return np.zeros(0, np.int64)
-    order = np.argsort(keys, kind="stable")
-    again = order[1:][keys[order][1:] == keys[order][:-1]]
-    twice: NDArray[np.int64] = rows[kept][again]
-    return twice
+def _check_moves(faults: _Faults, size: NDArray[np.int64], swap: NDArray[np.bool_], moves: _List) -> None:
+    """Every move is a free cell, except a swap as second move under the swap rule, which mirrors the first stone."""
+    area, rows, cells = size**2, moves.rows, moves.values.astype(np.int64)
+    swaps = cells == area[rows]
+    second = np.arange(len(cells)) == moves.starts[rows] + 1
+    bad = moves.rows_with((cells < 0) | (cells > area[rows]) | (swaps & ~(second & swap[rows])))
+    after = np.flatnonzero(swaps & ~bad[rows])
+    stones, width = cells.copy(), size[rows[after]]
+    stones[after - 1] = cells[after - 1] % width * width + cells[after - 1] // width
+    there = ~swaps & ~bad[rows]
+    places = (np.cumsum(area) - area)[rows[there]] + stones[there]
+    bad[rows[there][np.bincount(places)[places] > 1]] = True
+    starts, lengths = moves.starts, moves.lengths
+    said = {
+        row: illegal_move(cells[starts[row] : starts[row] + lengths[row]].tolist(), int(size[row]), bool(swap[row]))
+        for row in np.flatnonzero(bad).tolist()
+    }
+    faults.mark(bad, "illegal move", "{}", said)
 
 
-def _check_searches(checks: _Checks, plain: dict[str, NDArray[Any]], lists: dict[str, _List]) -> None:
+def _check_searches(faults: _Faults, actions: NDArray[np.int64], lists: dict[str, _List]) -> None:
     """Search results exist for all moves or for none, and consist of finite numbers."""
+
+    def check_values(name: str, sound: NDArray[np.bool_], said: str) -> None:
+        faults.mark(lists[name].rows_with(~sound), "searches", said)
+
+    def check_lengths(name: str, of: NDArray[np.int64], said: str) -> None:
+        lengths = lists[name].lengths
+        faults.mark((lengths != 0) & (lengths != of), "searches", f"{{}} {name} for {{}} {said}", lengths, of)
+
     plies = lists["moves"].lengths
-    for name in ("values", "simulations"):
-        if name in lists:
-            lengths = lists[name].lengths
-            checks.mark(
-                (lengths != 0) & (lengths != plies),
-                "searches",
-                lambda row, name=name, lengths=lengths: f"{lengths[row]} {name} for {plies[row]} moves",
-            )
-    checks.mark(
-        _rows_with(lists["values"], ~(np.abs(lists["values"].values) <= _LARGEST_VALUE)),
-        "searches",
-        lambda row: "a value lies outside of [-1, 1]",
-    )
+    check_lengths("values", plies, "moves")
+    if "simulations" in lists:
+        check_lengths("simulations", plies, "moves")
+    check_values("values", np.abs(lists["values"].values) <= _LARGEST_VALUE, "a value lies outside of [-1, 1]")
     if "policies" not in lists:
         return
     kept, policies = lists["policy_plies"], lists["policies"]
-    outside = (kept.values < 0) | (kept.values >= plies[kept.rows])
-    checks.mark(_rows_with(kept, outside), "searches", lambda row: "there is a policy of no move")
-    actions = np.where(checks.sound, plain["size"], 2).astype(np.int64) ** 2 + plain["swap"]
-    checks.mark(
+    check_values("policy_plies", (kept.values >= 0) & (kept.values < plies[kept.rows]), "there is a policy of no move")
+    faults.mark(
         policies.lengths != kept.lengths * actions,
         "searches",
-        lambda row: f"{policies.lengths[row]} numbers are not {kept.lengths[row]} policies over {actions[row]} actions",
+        "{} numbers are not {} policies over {} actions",
+        policies.lengths,
+        kept.lengths,
+        actions,
     )
-    checks.mark(
-        _rows_with(policies, ~((policies.values >= 0) & (policies.values <= _LARGEST_VALUE))),
-        "searches",
-        lambda row: "a policy holds a number outside of [0, 1]",
-    )
+    shares = (policies.values >= 0) & (policies.values <= _LARGEST_VALUE)
+    check_values("policies", shares, "a policy holds a number outside of [0, 1]")
     if "surprises" in lists:
-        surprises = lists["surprises"]
-        checks.mark(
-            (surprises.lengths != 0) & (surprises.lengths != kept.lengths),
-            "searches",
-            lambda row: f"{surprises.lengths[row]} surprises for {kept.lengths[row]} policies",
-        )
-        checks.mark(
-            _rows_with(surprises, ~((surprises.values >= 0) & np.isfinite(surprises.values))),
-            "searches",
-            lambda row: "a surprise is below 0, or no number",
-        )
-    simulations = lists["simulations"]
-    checks.mark(
-        _rows_with(simulations, simulations.values < 0), "searches", lambda row: "there are simulations below 0"
-    )
+        surprises = lists["surprises"].values
+        check_lengths("surprises", kept.lengths, "policies")
+        check_values("surprises", (surprises >= 0) & np.isfinite(surprises), "a surprise is below 0, or no number")
+    check_values("simulations", lists["simulations"].values >= 0, "there are simulations below 0")
 
 
 def illegal_move(moves: list[int], size: int, swap: bool) -> str:
     """The error of the first illegal move of `moves`; empty if all are legal."""
-    if size not in SIZES:
-        return f"there is no board of {size} rows"
     cells: set[int] = set()
     for ply, action in enumerate(moves):
         if not 0 <= action <= size**2:
@@ -241,20 +187,11 @@ def illegal_move(moves: list[int], size: int, swap: bool) -> str:
     return ""
 
 
-def _rows_with(column: _List, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Rows with a `wrong` value."""
-    found = np.zeros(len(column.lengths), np.bool_)
-    found[column.rows[wrong]] = True
-    return found
-
-
 def _empty(column: pa.Array) -> NDArray[np.bool_]:
     """Rows with a null field or a null entry in the list."""
     empty: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
-    if pa.types.is_list(column.type):
-        inside = column.flatten()
-        if inside.null_count:
-            empty = empty | _rows_with(_List.of(column), inside.is_null().to_numpy(zero_copy_only=False))
+    if pa.types.is_list(column.type) and (inside := column.flatten()).null_count:
+        empty = empty | _List.of(column).rows_with(inside.is_null().to_numpy(zero_copy_only=False))
     return empty
 
 
@@ -262,8 +199,3 @@ def _filled(column: pa.Array) -> NDArray[Any]:
     standard: Any = "" if pa.types.is_string(column.type) else False if pa.types.is_boolean(column.type) else 0
     filled: NDArray[Any] = pc.fill_null(column, standard).to_numpy(zero_copy_only=False)
     return filled
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    found = column.combine_chunks()
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -13,7 +14,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.files import make_folder_once
 from hexlit.hex.geometry import Geometry, geometry
@@ -21,7 +21,7 @@ from hexlit.hex.jit import inline, kernel
 from hexlit.hex.record import Ending
 from hexlit.hex.rng import GOLDEN, key, mix, uniform
 from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_move_played
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_policy
 from hexlit.selfplay.store import SCHEMA, part_files
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
@@ -63,93 +63,50 @@ def read_flat_games(
     left_out: Counter[str] = Counter()
     sizes: set[int] = set()
     claimed = 0
-    chunks: list[_Chunk] = []
-    for part in parts:
-        for batch in _batches(part):
-            chunk = _Chunk.of(batch)
-            sizes.update(np.unique(chunk.size).tolist())
-            chunk = chunk.without(chunk.size != size, OTHER_SIZE, left_out)
-            if not claimed_results:
-                claimed += int((chunk.unfinished & (chunk.winner != 0)).sum())
-                chunk = chunk.without(chunk.unfinished, UNFINISHED, left_out)
-            chunk = chunk.without(chunk.winner == 0, NO_WINNER, left_out)
-            chunk = chunk.without(chunk.opening >= chunk.lengths, NO_MOVE, left_out)
-            left_out[OPENING] += int(chunk.opening.sum())
-            begins = chunk.begins(size, swap)
-            left_out[BEFORE_SWAP] += int((begins - chunk.opening).sum())
-            chunk = chunk._replace(opening=begins).without(begins >= chunk.lengths, NO_MOVE, left_out)
-            chunks.append(chunk)
-    if not any(len(chunk.winner) for chunk in chunks):
+    chunks: list[tuple[NDArray[Any], ...]] = []
+
+    def without(games: pa.RecordBatch, wrong: pa.BooleanArray, reason: str) -> pa.RecordBatch:
+        left_out[reason] += wrong.true_count
+        return games.filter(pc.invert(wrong))
+
+    for games in chain.from_iterable(map(_batches, parts)):
+        sizes.update(games["size"].unique().to_pylist())
+        games = without(games, pc.not_equal(games["size"], size), OTHER_SIZE)
+        if not claimed_results:
+            unfinished = pc.equal(games["ending"], str(Ending.UNFINISHED))
+            claimed += pc.and_(unfinished, pc.not_equal(games["winner"], 0)).true_count
+            games = without(games, unfinished, UNFINISHED)
+        games = without(games, pc.equal(games["winner"], 0), NO_WINNER)
+        games = without(games, pc.greater_equal(games["opening"], games["moves"].value_lengths()), NO_MOVE)
+        opening, first_ply = games["opening"].to_numpy(), _first_plies(games, size, swap)
+        left_out[OPENING] += int(opening.sum())
+        left_out[BEFORE_SWAP] += int((first_ply - opening).sum())
+        late = first_ply >= games["moves"].value_lengths().to_numpy()
+        games = without(games, pa.array(late), NO_MOVE)
+        moves = games["moves"]
+        lengths = moves.value_lengths().to_numpy()
+        chunks.append((moves.flatten().to_numpy(), lengths, first_ply[~late], games["winner"].to_numpy()))
+    if not any(len(winner) for *_, winner in chunks):
         raise UsageError(_nothing_left(parts[0].parent, size, sizes, claimed))
-    return _joined(chunks), {reason: count for reason, count in sorted(left_out.items()) if count}
+    moves, lengths, first_ply, winner = map(np.concatenate, zip(*chunks, strict=True))
+    flat = FlatGames(moves, _sums(lengths), _sums(lengths - first_ply), first_ply.astype(np.int16), winner)
+    return flat, {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
-class _Chunk(NamedTuple):
-    """N games as stored in a file."""
+def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> NDArray[np.int64]:
+    """Moves before the first position to learn from with or without the swap rule, `[N]`.
 
-    size: NDArray[np.int8]
-    winner: NDArray[np.int8]
-    unfinished: NDArray[np.bool_]
-    opening: NDArray[np.int64]
-    told: NDArray[np.bool_]
-    """Whether an imported record says that a player swapped; for self-play it says that the rule was on."""
-    lengths: NDArray[np.int64]
-    """Moves of each game, `[N]`; the others are `[N]`, too."""
-    moves: NDArray[np.int16]
-    """All moves, `[M]`."""
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> "_Chunk":
-        moves = batch.column("moves")
-        plain = {
-            name: batch.column(name).to_numpy(zero_copy_only=False) for name in ("size", "winner", "opening", "swap")
-        }
-        offsets = moves.offsets.to_numpy().astype(np.int64)
-        return cls(
-            plain["size"],
-            plain["winner"],
-            pc.equal(batch.column("ending"), str(Ending.UNFINISHED)).to_numpy(zero_copy_only=False),
-            plain["opening"].astype(np.int64),
-            plain["swap"] & (pc.list_value_length(batch.column("values")).to_numpy(zero_copy_only=False) == 0),
-            np.diff(offsets),
-            moves.values.to_numpy(zero_copy_only=False)[offsets[0] : offsets[-1]],
-        )
-
-    def without(self, wrong: NDArray[np.bool_], reason: str, left_out: Counter[str]) -> "_Chunk":
-        """The games that are not `wrong`; the others are counted."""
-        left_out[reason] += int(wrong.sum())
-        kept = ~wrong
-        return _Chunk(
-            self.size[kept],
-            self.winner[kept],
-            self.unfinished[kept],
-            self.opening[kept],
-            self.told[kept],
-            self.lengths[kept],
-            self.moves[np.repeat(kept, self.lengths)],
-        )
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        return np.cumsum(self.lengths) - self.lengths
-
-    def swapped(self, size: int) -> NDArray[np.bool_]:
-        """Whether the second move is a swap."""
-        found = np.zeros(len(self.lengths), np.bool_)
-        long = self.lengths > 1
-        found[long] = self.moves[self.starts[long] + 1] == size**2
-        return found
-
-    def begins(self, size: int, swap: bool) -> NDArray[np.int64]:
-        """Moves before the first position to learn from with or without the swap rule, `[N]`.
-
-        Without the rule the swap is no move, and the first stone of a swap game would be a poor target. A swap of sides
-        is no move in a record either: the recorded answer to the first stone was played after the swap.
-        """
-        pieces = self.swapped(size)
-        sides = self.told & ~pieces
-        least = np.where(sides, 2, 0) if swap else np.where(pieces, 2, np.where(sides, 1, 0))
-        return np.maximum(self.opening, least)
+    Without the rule the swap is no move, and the first stone of a swap game would be a poor target. A swap of sides is
+    no move in a record either: the recorded answer to the first stone was played after the swap. In an imported record
+    `swap` says that a player swapped, in one of self-play that the rule was on.
+    """
+    second = pc.list_slice(games["moves"], 1, 2, return_fixed_size_list=True).flatten()
+    pieces = pc.fill_null(pc.equal(second, size**2), False).to_numpy(zero_copy_only=False)
+    imported = games["values"].value_lengths().to_numpy() == 0
+    sides = games["swap"].to_numpy(zero_copy_only=False) & imported & ~pieces
+    least = np.where(sides, 2, 0) if swap else np.where(pieces, 2, np.where(sides, 1, 0))
+    first: NDArray[np.int64] = np.maximum(least, games["opening"].to_numpy())
+    return first
 
 
 def _batches(part: Path) -> Iterator[pa.RecordBatch]:
@@ -161,27 +118,12 @@ def _batches(part: Path) -> Iterator[pa.RecordBatch]:
             rows = 0
             for batch in file.iter_batches(GAMES_AT_ONCE, columns=COLUMNS):
                 for fault in faults_of(pa.Table.from_batches([batch])):
-                    raise UsageError(
-                        f"data.path: {part}, row {rows + fault.row + 1}: {fault.said}; hexlit games verify finds all "
-                        "of them"
-                    )
+                    raise UsageError(f"data.path: {part}, row {rows + fault.row + 1}: {fault.said}")
                 rows += batch.num_rows
                 yield batch
     except (pa.ArrowException, OSError) as error:
         said = str(error).partition("\n")[0]
         raise UsageError(f"data.path: {part} cannot be read as a part of a store ({said})") from error
-
-
-def _joined(chunks: list[_Chunk]) -> FlatGames:
-    lengths = np.concatenate([chunk.lengths for chunk in chunks])
-    opening = np.concatenate([chunk.opening for chunk in chunks])
-    return FlatGames(
-        moves=np.concatenate([chunk.moves for chunk in chunks]).astype(np.int16),
-        first_move=_sums(lengths),
-        first_row=_sums(lengths - opening),
-        first_ply=opening.astype(np.int16),
-        winner=np.concatenate([chunk.winner for chunk in chunks]).astype(np.int8),
-    )
 
 
 def _sums(counts: NDArray[Any]) -> NDArray[np.int64]:
@@ -194,10 +136,8 @@ def _nothing_left(folder: Path, size: int, sizes: set[int], claimed: int) -> str
         there = ", ".join(map(str, sorted(sizes))) or "no game at all"
         return f"data.path={folder}: no game on a board of {size} (there: {there}); set board"
     if claimed:
-        return (
-            f"data.path={folder}: none of the games on a board of {size} ended, but {claimed} have a winner whom their "
-            "source claims; data.claimed_results=true takes them"
-        )
+        taken = f"data.claimed_results=true takes {claimed} with a winner whom their source claims"
+        return f"data.path={folder}: none of the games on a board of {size} ended; {taken}"
     return f"data.path={folder}: the games on a board of {size} hold no position with a move and a result to learn from"
 
 
@@ -212,16 +152,15 @@ class GamePositions:
     the same files.
     """
 
-    def __init__(self, folder: Path, *, size: int, swap: bool) -> None:
+    def __init__(self, folder: Path, size: int, swap: bool) -> None:
         """Map the arrays in `folder`, made by `open`."""
         self.folder = folder
         self.size = size
         self.swap = swap
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in FlatGames._fields}
-        self.arrays: dict[str, NDArray[Any]] = arrays
-        self.left_out: dict[str, int] = json.loads((folder / "left_out.json").read_text(encoding="utf-8"))
         # Plain views of the same memory, without the cost of a memmap on every access.
-        self._games = FlatGames(**{name: array.view(np.ndarray) for name, array in arrays.items()})
+        self.flat = FlatGames(**{name: array.view(np.ndarray) for name, array in arrays.items()})
+        self.left_out: dict[str, int] = json.loads((folder / "left_out.json").read_text(encoding="utf-8"))
 
     @classmethod
     def open(cls, folder: Path, *, size: int, swap: bool, cache: Path, claimed_results: bool = False) -> Self:
@@ -239,10 +178,7 @@ class GamePositions:
         """
         parts = part_files(folder)
         if not parts:
-            raise UsageError(
-                f"data.path={folder}: no games here (part-*.parquet); "
-                "make a store by: hexlit games import source=FILE target=FOLDER"
-            )
+            raise UsageError(f"data.path={folder}: no games here (part-*.parquet); hexlit games import makes them")
         digest = _digest(parts, [LAYOUT, size, swap, claimed_results])
 
         def build(target: Path) -> None:
@@ -253,7 +189,7 @@ class GamePositions:
 
         try:
             make_folder_once(cache / digest, build)
-            return cls(cache / digest, size=size, swap=swap)
+            return cls(cache / digest, size, swap)
         except UsageError:
             raise
         except (OSError, ValueError) as error:
@@ -262,39 +198,36 @@ class GamePositions:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process maps the files."""
-        return _mapped, (self.folder, self.size, self.swap)
+        return type(self), (self.folder, self.size, self.swap)
 
     def __len__(self) -> int:
         """Number of positions."""
-        return int(self._games.first_row[-1])
+        return int(self.flat.first_row[-1])
 
     @property
     def games(self) -> int:
         """Number of games."""
-        return len(self._games.winner)
+        return len(self.flat.winner)
 
     @property
     def actions(self) -> int:
         """Actions of a policy: the cells, and the swap if the rule is on."""
         return self.size**2 + self.swap
 
-    @property
-    def flat(self) -> FlatGames:
-        """The games' arrays, read-only."""
-        return self._games
-
     def games_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of the game of each position, `[B]`."""
-        return np.searchsorted(self._games.first_row, rows, side="right") - 1
+        return np.searchsorted(self.flat.first_row, rows, side="right") - 1
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
-        games = self._games
+        games = self.flat
         game = self.games_of(rows)
         ply = (games.first_ply[game] + rows - games.first_row[game]).astype(np.int16)
         histories = Histories(games.moves, games.first_move[game], ply, (ply == 1) & self.swap)
+        played = np.zeros((len(rows), self.actions), np.float32)
+        played[np.arange(len(rows)), games.moves[games.first_move[game] + ply]] = 1
         value = np.where(ply % 2 == 0, games.winner[game], -games.winner[game]).astype(np.float32)
-        return Batch(*with_move_played(histories, self.size, self.actions, turned), value)
+        return Batch(*with_policy(histories, self.size, played, turned), value)
 
 
 class GameRows(NamedTuple):
@@ -321,10 +254,6 @@ class GameRows(NamedTuple):
         return Epoch(Part(self.positions, parts, [np.zeros(len(part), np.bool_) for part in parts]))
 
 
-def _mapped(folder: Path, size: int, swap: bool) -> GamePositions:
-    return GamePositions(folder, size=size, swap=swap)
-
-
 def _digest(parts: list[Path], settings: list[Any]) -> str:
     digest = hashlib.sha256(json.dumps(settings).encode())
     for part in parts:
@@ -335,8 +264,6 @@ def _digest(parts: list[Path], settings: list[Any]) -> str:
             raise UsageError(f"data.path: {part} cannot be read ({error.strerror})") from error
     return digest.hexdigest()[:24]
 
-
-WAYS = ("game", "opening")
 
 SIDE, CHOICE = range(2)
 """Purposes of a draw: the side of a game, and its rank when only some games are taken."""
@@ -366,15 +293,8 @@ def split_games(
     more than `most` positions, some games are drawn by `seed`, with at most `most` positions on both sides together.
 
     Raises:
-        UsageError: a setting is out of range, or one side would be empty.
+        UsageError: one side would be empty.
     """
-    if not 0 < share < 1:
-        raise UsageError(f"data.validation_share={share}: a share between 0 and 1, such as 0.2")
-    check_word("data.split", by, WAYS)
-    if opening_plies < 1:
-        raise UsageError(f"data.opening_plies={opening_plies}: an opening has at least 1 ply")
-    if most < 2:
-        raise UsageError(f"data.max_positions={most}: at least 2, one for each side")
     games = positions.flat
     table = geometry(positions.size)
     starts, lengths = games.first_move[:-1], np.diff(games.first_move)
@@ -382,15 +302,13 @@ def split_games(
     validates = _draws(games.moves, starts, together, seed, SIDE, table) < share
     counts = np.diff(games.first_row)
     order = np.argsort(_draws(games.moves, starts, lengths, seed, CHOICE, table), kind="stable")
-    taken = np.zeros(positions.games, np.bool_)
-    taken[order[np.cumsum(counts[order]) <= most]] = True
-    sides = [np.flatnonzero(np.repeat(taken & side, counts)) for side in (~validates, validates)]
+    chosen = np.zeros(positions.games, np.bool_)
+    chosen[order[np.cumsum(counts[order]) <= most]] = True
+    sides = [np.flatnonzero(np.repeat(chosen & side, counts)) for side in (~validates, validates)]
     for name, rows in zip(("training", "validation"), sides, strict=True):
         if not len(rows):
-            raise UsageError(
-                f"data.split={by} data.validation_share={share}: none of {int(taken.sum())} games is left for {name}; "
-                "change the share or data.split_seed, or take more games"
-            )
+            settings = f"data.split={by} data.validation_share={share}"
+            raise UsageError(f"{settings}: none of {int(chosen.sum())} games is left for {name}")
     return Split(*sides)
 
 

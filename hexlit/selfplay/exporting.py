@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.hex.geometry import BLACK, WHITE
@@ -16,8 +15,9 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
 from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, RecordError, as_record, begins
 from hexlit.hex.symmetry import rotate_moves
-from hexlit.selfplay.importing import Tally
+from hexlit.selfplay.importing import Tally, with_tallies
 from hexlit.selfplay.sources import GameReader
+from hexlit.settings import check_word
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,15 @@ class Selection:
 
     def of(self, games: Iterable[GameRecord | RecordError]) -> Iterator[GameRecord | RecordError]:
         """The chosen games of `games`, and every error on the way."""
-        left = self.games
+        fitting = 0
         for game in games:
             if isinstance(game, RecordError):
                 yield game
-            elif self._fits(game):
+            elif all(getattr(self, name) in (None, getattr(game, name)) for name in ("size", "winner", "ending")):
                 yield game
-                if left is not None:
-                    left -= 1
-                    if left == 0:
-                        return
-
-    def _fits(self, game: GameRecord) -> bool:
-        return (
-            self.size in (None, game.size) and self.winner in (None, game.winner) and self.ending in (None, game.ending)
-        )
+                fitting += 1
+                if fitting == self.games:
+                    return
 
 
 WINNERS = {1: "black", -1: "white", 0: "unknown"}
@@ -100,18 +94,12 @@ class Overview:
 
     def as_json(self, most: int = 10) -> dict[str, Any]:
         """Plain values by name, with the `most` most frequent openings and players."""
+        won = self.openings_won
         openings = [
-            {
-                "board": size,
-                "moves": format_moves(moves, size),
-                "games": games,
-                "black_won": self.openings_won[size, moves],
-            }
+            {"board": size, "moves": format_moves(moves, size), "games": games, "black_won": won[size, moves]}
             for (size, moves), games in self.openings.most_common(most)
         ]
-        players = [
-            {"name": name, "games": games, "won": self.won[name]} for name, games in self.played.most_common(most)
-        ]
+        players = self.played.most_common(most)
         return {
             "games": self.games,
             "plies": self.plies,
@@ -123,7 +111,7 @@ class Overview:
             "different_openings": len(self.openings),
             "openings": openings,
             "different_players": len(self.played),
-            "players": players,
+            "players": [{"name": name, "games": games, "won": self.won[name]} for name, games in players],
         }
 
 
@@ -134,8 +122,6 @@ def swap_of(game: GameRecord) -> str:
     # In self-play `swap` says that the rule was on, in an imported record that a player swapped.
     return "swap-sides" if game.swap and not len(game.values) else "none"
 
-
-_GAMES_BETWEEN_REPORTS = 100
 
 _OF_A_RECORD = {
     "winner": "winner",
@@ -165,7 +151,7 @@ class ExportResult:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
-        return {**vars(self), "not_written": self.not_written.as_json(), "lost": self.lost.as_json()}
+        return with_tallies(self)
 
 
 def format_for(target: Path, name: str | None = None) -> RecordFormat:
@@ -178,12 +164,12 @@ def format_for(target: Path, name: str | None = None) -> RecordFormat:
         check_word("format", name, FORMATS)
         return FORMATS[name]
     suffix = target.suffix.lower()
-    found = [form for form in FORMATS.values() if suffix in form.suffixes]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"target={target}: say which: format={' or format='.join(form.name for form in found)}")
-    suffixes = ", ".join(f"{suffix} ({form.name})" for form in FORMATS.values() for suffix in form.suffixes[:1])
+    fitting = [form for form in FORMATS.values() if suffix in form.suffixes]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise UsageError(f"target={target}: say which: format={' or format='.join(form.name for form in fitting)}")
+    suffixes = ", ".join(f"{form.suffixes[0]} ({form.name})" for form in FORMATS.values())
     raise UsageError(f"target={target}: no format has files named so; the formats are {suffixes}, or add format=NAME")
 
 
@@ -209,16 +195,13 @@ def export_games(
     try:
         with replacing(target) as temporary:
             with temporary.open("w", encoding="utf-8", newline="\n") as file:
-                for number, game in enumerate((selection or Selection()).of(reader), 1):
+                for game in (selection or Selection()).of(reader.read(progress)):
                     file.write(_written(game, reader.recorded, form, result))
-                    if number % _GAMES_BETWEEN_REPORTS == 0:
-                        progress(reader)
                 result.bytes = file.tell()
             if not result.written:
                 raise UsageError(_nothing_written(result))
     except OSError as error:
         raise UsageError(f"target={target}: cannot be written ({error.strerror})") from error
-    progress(reader)
     result.seconds = round(time.perf_counter() - started, 3)
     return result
 
@@ -230,16 +213,18 @@ def _written(
     if isinstance(game, RecordError):
         result.not_written.add(game.reason, str(game.place), game.said)
         return ""
-    said = _with_result(recorded, game) if recorded else _as_said(game, form)
+    if recorded is None:
+        said = _as_said(game, form)
+    else:  # as its file states it, but with the result of the record, so that all files state the same one
+        winner = -game.winner if begins(recorded) == WHITE else game.winner
+        said = replace(recorded, winner=winner, ending=game.ending)
     try:
         text = form.write(said)
-        read = next(iter(form.read(text.splitlines(keepends=True), "")))
+        read = next(iter(form.read(text.splitlines(keepends=True), "")), RecordError("", "nothing is there"))
         back = read if isinstance(read, RecordError) else as_record(read)
     except RecordError as error:
         result.not_written.add(error.said, game.source, error.said)
         return ""
-    except StopIteration:
-        back = RecordError("", "nothing is there")
     if isinstance(back, RecordError) or back.size != game.size or back.moves.tolist() != game.moves.tolist():
         result.not_written.add(f"would not be the same game in {form.name}", game.source, str(back))
         return ""
@@ -251,12 +236,6 @@ def _written(
     if len(game.values) or len(game.policies):
         result.lost.add("searched values and policies", game.source)
     return text
-
-
-def _with_result(recorded: RecordedGame, game: GameRecord) -> RecordedGame:
-    """A game as its file states it, with the result of its record `game`, so that all files state the same one."""
-    winner = -game.winner if begins(recorded) == WHITE else game.winner
-    return replace(recorded, winner=winner, ending=game.ending)
 
 
 def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
@@ -274,7 +253,6 @@ def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
 
 
 def _nothing_written(result: ExportResult) -> str:
-    if not result.not_written.total:
-        return "no game fits what is asked for, of size, winner and ending"
-    reason, (place, said) = next(iter(result.not_written.examples.items()))
-    return f"no game can be written as {result.format}: {place}: {said or reason}"
+    for reason, first in result.not_written.items():
+        return f"no game can be written as {result.format}: {first['place']}: {first['said'] or reason}"
+    return "no game fits what is asked for, of size, winner and ending"

@@ -17,37 +17,29 @@ from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import RecordError
 from hexlit.hex.symmetry import rotate_moves
-from hexlit.selfplay.checking import illegal_move
-from hexlit.selfplay.sources import SUMMARY, GameReader, Sources, claimed_winner, file_name
+from hexlit.selfplay.sources import SUMMARY, GameReader, Sources, file_name
 from hexlit.selfplay.store import GameStore, part_files, read_records
 
 
-@dataclass
-class Tally:
-    """Counts by reason."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    """Reason -> count."""
-    examples: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Reason -> place of the first one, and the sentence about it."""
+class Tally(dict[str, dict[str, Any]]):
+    """Reason -> its `count`, and `place` and `said` (a sentence) of the first example."""
 
     def add(self, reason: str, place: str, said: str = "") -> None:
         """One more for `reason`."""
-        self.counts[reason] = self.counts.get(reason, 0) + 1
-        self.examples.setdefault(reason, (place, said))
+        self.setdefault(reason, {"count": 0, "place": place, "said": said})["count"] += 1
 
     @property
-    def total(self) -> int:
-        """Count of all reasons together."""
-        return sum(self.counts.values())
+    def counts(self) -> dict[str, int]:
+        """Reason -> count."""
+        return {reason: entry["count"] for reason, entry in self.items()}
 
-    def as_json(self) -> dict[str, Any]:
-        """Reason -> count, place and sentence of the first example; the most frequent first."""
-        frequent = sorted(self.counts.items(), key=lambda item: -item[1])
-        return {
-            reason: {"count": count, "place": self.examples[reason][0], "said": self.examples[reason][1]}
-            for reason, count in frequent
-        }
+
+def with_tallies(result: object) -> dict[str, Any]:
+    """The fields of `result` by name, as plain values; in a tally the most frequent reason comes first."""
+    return {
+        name: dict(sorted(value.items(), key=lambda item: -item[1]["count"])) if isinstance(value, Tally) else value
+        for name, value in vars(result).items()
+    }
 
 
 class Duplicates(StrEnum):
@@ -83,7 +75,8 @@ GAMES_AT_ONCE = 500
 
 GAMES_OF_A_PART = 5000
 
-_GAMES_BETWEEN_REPORTS = 100
+_DUPLICATES = {True: "duplicate", False: "duplicate, turned by 180°"}
+"""Reason for a game that was there before, by whether it was turned alike."""
 
 
 @dataclass
@@ -110,8 +103,7 @@ class ImportResult:
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
         rate = round(self.read / self.seconds) if self.seconds else None
-        tallies = {"dropped": self.dropped.as_json(), "noted": self.noted.as_json()}
-        return {**vars(self), **tallies, "games_per_second": rate}
+        return {**with_tallies(self), "games_per_second": rate}
 
 
 def import_games(
@@ -138,45 +130,29 @@ def import_games(
             `stop_at_error`) a game cannot be read.
     """
     started = time.perf_counter()
-    store, history = _open(target, duplicates)
-    with store:
-        return _import_into(store, history, reader, target, duplicates, stop_at_error, progress, started)
-
-
-def _import_into(
-    store: GameStore,
-    history: list[dict[str, Any]],
-    reader: GameReader,
-    target: Path,
-    duplicates: Duplicates,
-    stop_at_error: bool,
-    progress: Callable[[GameReader], None],
-    started: float,
-) -> ImportResult:
-    """As `import_games`, into a `store` that is open."""
-    sources, result = reader.sources, ImportResult(in_store=len(store))
-    for passed_over in sources.passed_over:
-        result.dropped.add(passed_over.reason, str(passed_over.place), passed_over.said)
-    importer = _Importer(store, reader, result, duplicates)
-    result.stopped = "interrupted"
-    try:
-        for number, game in enumerate(reader, 1):
-            importer.take(game)
-            if stop_at_error and isinstance(game, RecordError):
-                result.stopped = str(game)
-                break
-            if number % _GAMES_BETWEEN_REPORTS == 0:
-                progress(reader)
-        else:
-            result.stopped = ""
-    finally:  # neither a damaged file nor Ctrl-C costs a game that was read before it
-        importer.write()
-        store.flush()
-        result.in_store = len(store)
-        result.seconds = round(time.perf_counter() - started, 3)
-        entry = {"files": [file_name(file) for file in sources.files], **result.as_json()}
-        _write_summary(target, duplicates, [*history, entry])
-    progress(reader)
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"target={target}: is a file; games are imported into a folder")
+    sources = reader.sources
+    with GameStore(target) as store:
+        history = _history(target, duplicates)
+        importer = _Importer(store, reader, duplicates)
+        result = importer.result
+        result.stopped = "interrupted"
+        try:
+            for game in reader.read(progress):
+                importer.add(game)
+                if stop_at_error and isinstance(game, RecordError):
+                    result.stopped = str(game)
+                    break
+            else:
+                result.stopped = ""
+        finally:  # neither a damaged file nor Ctrl-C costs a game that was read before it
+            importer.write()
+            store.flush()
+            result.in_store = len(store)
+            result.seconds = round(time.perf_counter() - started, 3)
+            entry = {"files": [file_name(file) for file in sources.files], **result.as_json()}
+            _write_summary(target, duplicates, [*history, entry])
     if result.stopped:
         kept = f"{result.imported:,} new games before it are kept; on_error=skip passes over such"
         raise UsageError(f"{result.stopped}; {kept}")
@@ -188,25 +164,27 @@ def _import_into(
 class _Importer:
     """Decides on each game, and hands the new ones to the store in batches."""
 
-    def __init__(self, store: GameStore, reader: GameReader, result: ImportResult, duplicates: Duplicates) -> None:
-        self._store, self._reader, self._result, self._duplicates = store, reader, result, duplicates
+    def __init__(self, store: GameStore, reader: GameReader, duplicates: Duplicates) -> None:
+        self._store, self._reader, self._duplicates = store, reader, duplicates
+        self.result = ImportResult()
+        for file in reader.sources.passed_over:
+            self.result.dropped.add(file.reason, str(file.place), file.said)
         # Id of each game of this import -> whether it came turned, and its result.
         self._new: dict[int, tuple[bool, int, Ending]] = {}
         self._batch: list[GameRecord] = []
 
-    def take(self, game: GameRecord | RecordError) -> None:
-        result = self._result
+    def add(self, game: GameRecord | RecordError) -> None:
+        result = self.result
         if isinstance(game, RecordError):
             result.dropped.add(game.reason, str(game.place), game.said)
             return
         result.read += 1
-        recorded = self._reader.recorded
-        if game.ending != Ending.UNFINISHED and recorded and claimed_winner(recorded) == -game.winner:
+        if self._reader.claims_another_winner(game):
             result.noted.add("the file says another winner", game.source)
         game_id, turned = game_identity(game, self._duplicates)
         if game_id in self._new:
             first_turned, *first_result = self._new[game_id]
-            result.dropped.add("duplicate" if first_turned == turned else "duplicate, turned by 180°", game.source)
+            result.dropped.add(_DUPLICATES[first_turned == turned], game.source)
             if first_result != [game.winner, game.ending]:
                 result.noted.add("duplicate with another result", game.source)
         elif game_id in self._store:
@@ -215,8 +193,7 @@ class _Importer:
             self._new[game_id] = turned, game.winner, game.ending
             result.imported += 1
             result.plies += len(game.moves)
-            if game.ending == Ending.UNFINISHED:
-                result.noted.add("unfinished, winner only claimed" if game.winner else "unfinished", game.source)
+            _note_unfinished(game, result.noted)
             self._batch.append(replace(game, game_id=game_id))
             if len(self._batch) == GAMES_AT_ONCE:
                 self.write()
@@ -225,20 +202,8 @@ class _Importer:
         """Write the games of the batch to the store."""
         self._store.append(self._batch)
         self._batch = []
-        if self._result.imported % GAMES_OF_A_PART == 0:
+        if self.result.imported % GAMES_OF_A_PART == 0:
             self._store.flush()
-
-
-def _open(target: Path, duplicates: Duplicates) -> tuple[GameStore, list[dict[str, Any]]]:
-    """The store in `target`, its rule of duplicates written down, and the accounts of the imports before."""
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"target={target}: is a file; games are imported into a folder")
-    store = GameStore(target)
-    try:
-        return store, _history(target, duplicates)
-    except BaseException:
-        store.close()
-        raise
 
 
 def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
@@ -251,9 +216,7 @@ def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error}); remove it to continue") from error
     if rule != duplicates:
-        raise UsageError(
-            f"target={target}: its games were imported with duplicates={rule}; set the same, or choose another folder"
-        )
+        raise UsageError(f"target={target}: its games were imported with duplicates={rule}; set the same")
     first = next((game for part in part_files(target)[:1] for game in read_records(part)[:1]), None)
     if first is not None and first.game_id != game_identity(first, duplicates)[0]:
         raise UsageError(f"target={target}: its games were not imported with duplicates={rule}; choose another folder")
@@ -271,12 +234,11 @@ def _write_summary(target: Path, duplicates: Duplicates, imports: list[dict[str,
 
 def _nothing_read(sources: Sources, result: ImportResult) -> str:
     where = f"source={sources.files[0]}" + (f" and {len(sources.files) - 1:,} more" if len(sources.files) > 1 else "")
-    errors = result.dropped.total - len(sources.passed_over)
+    errors = sum(result.dropped.counts.values()) - len(sources.passed_over)
     if not errors:
         return f"{where}: there are no games in it"
-    reason = next(reversed(result.dropped.counts))
-    place, said = result.dropped.examples[reason]
-    return f"{where}: none of {errors:,} games can be read, such as {place}: {said}"
+    last = list(result.dropped.values())[-1]
+    return f"{where}: none of {errors:,} games can be read, such as {last['place']}: {last['said']}"
 
 
 _NAMES = {BLACK: "Black", WHITE: "White", 0: "nobody"}
@@ -305,11 +267,11 @@ class Verdict:
     @property
     def fine(self) -> bool:
         """Whether nothing is wrong."""
-        return not self.wrong.total
+        return not self.wrong
 
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
-        return {"fine": self.fine, **vars(self), "wrong": self.wrong.as_json(), "noted": self.noted.as_json()}
+        return {"fine": self.fine, **with_tallies(self)}
 
 
 def verify_games(
@@ -319,60 +281,45 @@ def verify_games(
     verdict = Verdict()
     ids: set[tuple[Path, int]] = set()  # of a store, whose parts stand in one folder
     seen: dict[int, bool] = {}
-    for number, game in enumerate(reader, 1):
-        if number % _GAMES_BETWEEN_REPORTS == 0:
-            progress(reader)
+    for game in reader.read(progress):
         if isinstance(game, RecordError):
             verdict.add(game.reason, str(game.place), game.said, most)
             continue
         verdict.games += 1
         verdict.plies += len(game.moves)
-        found = check_record(game)
+        problems = {"result": said} if (said := wrong_result(game)) else {}
         if reader.recorded is None:
             if (reader.file.parent, game.game_id) in ids:
-                found.append(("id twice", f"{game.game_id} is the id of a game before it"))
+                problems["id twice"] = f"{game.game_id} is the id of a game before it"
             ids.add((reader.file.parent, game.game_id))
-        elif game.ending != Ending.UNFINISHED and claimed_winner(reader.recorded) == -game.winner:
-            found.append(("result", f"the file says another winner than {_NAMES[game.winner]} ({game.ending})"))
-        for reason, said in found:
+        elif reader.claims_another_winner(game):
+            problems["result"] = f"the file says another winner than {_NAMES[game.winner]} ({game.ending})"
+        for reason, said in problems.items():
             verdict.add(reason, game.source, said, most)
-        if not found:
-            _note(game, seen, verdict.noted)
-    progress(reader)
+        if not problems:
+            _note_unfinished(game, verdict.noted)
+            key, turned = game_identity(game, Duplicates.SYMMETRIC)
+            if key in seen:
+                verdict.noted.add(_DUPLICATES[seen[key] == turned], game.source)
+            seen.setdefault(key, turned)
     return verdict
 
 
-def check_record(game: GameRecord) -> list[tuple[str, str]]:
-    """Errors of one game, as (reason, sentence): one about its moves, or those about its searches and its result."""
-    illegal = illegal_move(game.moves.tolist(), game.size, game.swap)
-    if illegal:
-        return [("illegal move", illegal)]
-    found = []
-    for name in ("values", "simulations"):
-        if (length := len(getattr(game, name))) not in (0, len(game.moves)):
-            found.append(("searches", f"{length} {name} for {len(game.moves)} moves"))
-    result = _wrong_result(game)
-    return [*found, ("result", result)] if result else found
-
-
-def _wrong_result(game: GameRecord) -> str:
+def wrong_result(game: GameRecord) -> str:
+    """The error of the result of a game with legal moves; empty if it is right."""
     won_after = play_sequence(empty_stones(1, game.size), 0, game.moves, geometry(game.size))
     if won_after and won_after < len(game.moves):
         return f"{len(game.moves) - won_after} moves come after the connection"
     winner = (BLACK if won_after % 2 else WHITE) if won_after else 0
     if game.ending == Ending.CONNECTED or winner:
         if winner != game.winner or game.ending != Ending.CONNECTED:
-            said = f"{_NAMES.get(game.winner, game.winner)} is said to have won ({game.ending})"
+            said = f"{_NAMES[game.winner]} is said to have won ({game.ending})"
             return f"{said}, but {_NAMES[winner]} has connected"
-    elif game.winner not in _NAMES or (game.ending != Ending.UNFINISHED and not game.winner):
+    elif game.ending != Ending.UNFINISHED and not game.winner:
         return f"{game.ending}, but the winner is {game.winner}"
     return ""
 
 
-def _note(game: GameRecord, seen: dict[int, bool], noted: Tally) -> None:
+def _note_unfinished(game: GameRecord, noted: Tally) -> None:
     if game.ending == Ending.UNFINISHED:
         noted.add("unfinished, winner only claimed" if game.winner else "unfinished", game.source)
-    key, turned = game_identity(game, Duplicates.SYMMETRIC)
-    if key in seen:
-        noted.add("duplicate" if seen[key] == turned else "duplicate, turned by 180°", game.source)
-    seen.setdefault(key, turned)

@@ -4,7 +4,8 @@ Every game runs its own searches at its own pace. When a search has used its bud
 search begins at once. So no row of the evaluator's batch waits for the other games.
 """
 
-from typing import NamedTuple
+import math
+from typing import NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,11 @@ from hexlit.hex.jit import inline, kernel, uncounted_device_function, uncounted_
 from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
 from hexlit.search.algorithm import leaves_draw_to_player, root_result
-from hexlit.search.cache import AnswerCache
 from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import AnswerCache, Batch
 from hexlit.search.simulate import begin, finished, receive, simulate
 from hexlit.search.tree import NONE, Params, Tree, root_value
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.surprise import divergence
 
 PLAYING, CONNECTED, RESIGNED = 0, 1, 2
 """State of a game."""
@@ -98,23 +98,10 @@ class Games(NamedTuple):
 
 def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> Rules:
     """The settings of `config` for games searched as `search` says."""
-    return Rules(
-        seed=seed,
-        full_simulations=search.simulations,
-        fast_simulations=min(config.fast_simulations, search.simulations),
-        full_share=float(config.full_share),
-        temperature=float(config.temperature),
-        temperature_final=float(config.temperature_final),
-        temperature_halflife=float(config.temperature_halflife),
-        opening_share=float(config.opening_share),
-        opening_plies=config.opening_plies,
-        opening_skew=float(config.opening_skew),
-        resign_threshold=float(config.resign_threshold),
-        resign_plies=config.resign_plies,
-        resign_off_share=float(config.resign_off_share),
-        gamble_share=float(config.gamble_share),
-        gamble_value=float(config.gamble_value),
-    )
+    own = vars(config)
+    settings = {name: kind(own[name]) for name, kind in get_type_hints(Rules).items() if name in own}
+    settings["fast_simulations"] = min(config.fast_simulations, search.simulations)
+    return Rules(seed=seed, full_simulations=search.simulations, **settings)
 
 
 def empty_games(games: int, plies: int, actions: int) -> Games:
@@ -164,27 +151,10 @@ def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
 
 
 @kernel
-def start_game(
-    games: Games,
-    stones: Stones,
-    tree: Tree,
-    g: int,
-    game_id: int,
-    network_version: int,
-    rules: Rules,
-    table: Geometry,
-) -> None:
-    """Set up game number `game_id` in slot `g`: its random opening, if any, and its first search."""
+def start_game(games: Games, stones: Stones, tree: Tree, g: int, rules: Rules, table: Geometry) -> None:
+    """Begin the game of slot `g`, in which only its number is set: its random opening, if any, and its first search."""
     slot = games.slot[g]
-    slot.game_id = game_id
-    slot.network_version = network_version
-    slot.state = PLAYING
-    slot.winner = 0
-    slot.would_resign = 0
-    slot.black_lost = 0
-    slot.white_lost = 0
-    slot.black_gambled = False
-    slot.white_gambled = False
+    game_id = int(slot.game_id)
     slot.may_resign = uniform(key(rules.seed, game_id, 0, RESIGN), 0) >= rules.resign_off_share
     k = key(rules.seed, game_id, 0, OPENING)
     plies = 0
@@ -282,15 +252,19 @@ def looks_lost(games: Games, g: int, value: float, colour: int, rules: Rules) ->
     return bool(slot.may_resign)
 
 
+@inline
+def divergence(policy: NDArray[np.float32], prior: NDArray[np.float32]) -> float:
+    """Kullback-Leibler divergence of `policy` `[A]` from `prior` `[A]` in nats, at least 0."""
+    total = 0.0
+    for action in range(policy.size):
+        if policy[action] > 0.0 and prior[action] > 0.0:
+            total += policy[action] * math.log(policy[action] / prior[action])
+    return max(0.0, total)
+
+
 @uncounted_device_function
 def finish_move(
-    games: Games,
-    stones: Stones,
-    tree: Tree,
-    g: int,
-    rules: Rules,
-    params: Params,
-    table: Geometry,
+    games: Games, stones: Stones, tree: Tree, g: int, rules: Rules, params: Params, table: Geometry
 ) -> None:
     """Make the move that the finished search of game `g` found, and begin the next search or end the game."""
     slot, row = games.slot[g], games.row[g]
@@ -344,14 +318,14 @@ def advance_games(
     the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the leaves that the last call left
     in `planes`.
     """
-    over, recalled = 0, 0
+    batch, over, recalled = Batch(planes, policy, value), 0, 0
     for g in range(first, last):
-        receive(tree, g, planes, policy, value, params)
+        receive(tree, g, batch, params)
         while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
             if finished(tree, g):
                 finish_move(games, stones, tree, g, rules, params, table)
             else:
-                recalled += simulate(tree, stones, walk, g, planes, cache, params, table)
+                recalled += simulate(tree, stones, walk, g, batch, cache, params, table)
         over += games.slot[g].state != PLAYING
     return over, recalled
 

@@ -19,9 +19,8 @@ from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import GameRecord
 from hexlit.hex.rng import REANALYSIS, draw, key
-from hexlit.search.cache import AnswerCache
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import Evaluator
+from hexlit.search.evaluator import AnswerCache, Evaluator
 from hexlit.search.search import Search
 from hexlit.selfplay.play import Rules, temperature
 
@@ -144,7 +143,7 @@ class PastSearch:
 
 
 def _divergence(policy: NDArray[np.float32], prior: NDArray[np.float32]) -> NDArray[np.float32]:
-    """As `hexlit.selfplay.surprise.divergence`, for each row of `[B, A]`."""
+    """As `hexlit.selfplay.play.divergence`, for each row of `[B, A]`."""
     both = (policy > 0) & (prior > 0)
     ratio = np.divide(policy, prior, out=np.ones_like(policy), where=both)
     found: NDArray[np.float32] = np.maximum(0, (policy * np.log(ratio)).sum(1)).astype(np.float32)

@@ -10,7 +10,7 @@ from hexlit.hex.encoding import blank_planes, write_planes
 from hexlit.hex.engine import colour_at
 from hexlit.hex.frame import framed, mirrored
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import device_function, kernel
+from hexlit.hex.jit import kernel
 
 T = TypeVar("T", np.int64, np.bool_)
 
@@ -107,22 +107,12 @@ def with_policy(
     """Planes and policies of the positions; `source` `[B, A]` holds the policies over the board's actions."""
     planes = blank_planes(len(source), size)
     policy = np.empty_like(source)
-    _with_policy(planes, policy, source, histories, turned, geometry(size))
-    return planes, policy
-
-
-def with_move_played(
-    histories: Histories, size: int, actions: int, turned: NDArray[np.bool_]
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Planes of the positions, and policies over `actions` actions that are one-hot on the move played there."""
-    planes = blank_planes(len(turned), size)
-    policy = np.zeros((len(turned), actions), np.float32)
-    _with_move_played(planes, policy, histories, turned, geometry(size))
+    _write_positions(planes, policy, source, histories, turned, geometry(size))
     return planes, policy
 
 
 @kernel
-def _with_policy(
+def _write_positions(
     planes: NDArray[np.int8],
     policy: NDArray[np.float32],
     source: NDArray[np.float32],
@@ -130,46 +120,20 @@ def _with_policy(
     turned: NDArray[np.bool_],
     table: Geometry,
 ) -> None:
-    cells = np.empty(table.size * table.size, np.int8)
-    for row in range(planes.shape[0]):
-        _write_position(planes, row, cells, histories, turned[row], table)
-        for action in range(policy.shape[1]):
-            board_action = framed(action, colour_at(histories.ply[row]), table)
-            policy[row, action] = source[row, table.rotated[board_action] if turned[row] else board_action]
-
-
-@kernel
-def _with_move_played(
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    histories: Histories,
-    turned: NDArray[np.bool_],
-    table: Geometry,
-) -> None:
-    cells = np.empty(table.size * table.size, np.int8)
-    for row in range(planes.shape[0]):
-        _write_position(planes, row, cells, histories, turned[row], table)
-        action = histories.moves[histories.first[row] + histories.ply[row]]
-        if turned[row]:
-            action = table.rotated[action]
-        policy[row, framed(action, colour_at(histories.ply[row]), table)] = 1
-
-
-@device_function
-def _write_position(
-    planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], histories: Histories, turned: bool, table: Geometry
-) -> None:
-    """Replay the moves before position `row` on the board `cells`, and write it in the mover's frame."""
+    """Replay the moves before each position, and write position and policy in the mover's frame."""
     swap = table.size * table.size
-    first = histories.first[row]
-    ply = histories.ply[row]
-    cells[:] = 0
-    for i in range(ply):
-        colour = 1 if i % 2 == 0 else -1
-        move = histories.moves[first + i]
-        if move == swap:
-            move = histories.moves[first]
-            cells[table.rotated[move] if turned else move] = 0
-            move = mirrored(move, table)
-        cells[table.rotated[move] if turned else move] = colour
-    write_planes(planes, row, cells, 1 if ply % 2 == 0 else -1, histories.may_swap[row], table)
+    cells = np.empty(swap, np.int8)
+    for row in range(planes.shape[0]):
+        first, ply, turn = histories.first[row], histories.ply[row], turned[row]
+        cells[:] = 0
+        for i in range(ply):
+            move = histories.moves[first + i]
+            if move == swap:
+                move = histories.moves[first]
+                cells[table.rotated[move] if turn else move] = 0
+                move = mirrored(move, table)
+            cells[table.rotated[move] if turn else move] = colour_at(i)
+        write_planes(planes, row, cells, colour_at(ply), histories.may_swap[row], table)
+        for action in range(policy.shape[1]):
+            board_action = framed(action, colour_at(ply), table)
+            policy[row, action] = source[row, table.rotated[board_action] if turn else board_action]

@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
-from hexlit.selfplay.player import BackgroundSelfPlayer, RoundRequest, RoundResult, SelfPlayer, sum_of
+from hexlit.selfplay.players import BackgroundSelfPlayer, RoundRequest, RoundResult, SelfPlayer
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
 
@@ -19,7 +20,7 @@ _SECONDS_BETWEEN_NEWS = 0.25
 
 
 class Begun(NamedTuple):
-    """Network of a round that was set off."""
+    """Network of a round that has begun."""
 
     weights: Any
     network_version: int
@@ -32,7 +33,7 @@ class RoundState(NamedTuple):
     in_progress: list[Snapshot]
     """The games in progress before the next round, from `SelfPlayer.snapshot`."""
     begun: list[Begun]
-    """The rounds that were set off and are not consumed, the next one first."""
+    """The rounds that have begun and are not consumed, the next one first."""
 
 
 @dataclass
@@ -50,8 +51,8 @@ class SelfPlayRounds:
 
     A round may search `past` positions again. Each of them takes the place of a new one.
 
-    With `ahead`, `set_off` begins rounds in the background, with the weights of that moment, and `play` waits for the
-    next of them. Self-play is at most `ahead` rounds ahead of training, and each game records the network it began
+    With `ahead`, `start_async` begins rounds in the background, with the weights of that moment, and `play` waits for
+    the next of them. Self-play is at most `ahead` rounds ahead of training, and each game records the network it began
     with. The games do not depend on timing.
     """
 
@@ -65,7 +66,7 @@ class SelfPlayRounds:
         deadline: float | None = None,
         gather: Callable[[Any], list[Any]] = lambda own: [own],
     ) -> None:
-        """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none is set off.
+        """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none begins ahead.
 
         Several processes that play rounds together get all games of all of them; `gather(own)` gives the values of all
         processes, in their order. One of them has the `store`.
@@ -91,7 +92,7 @@ class SelfPlayRounds:
         past: PastPositions | None = None,
         renew: Callable[[NewTargets], None] = lambda targets: None,
     ) -> tuple[list[GameRecord], SelfPlayCounts]:
-        """The games of the round that was set off, or of one with `weights`, by game id; `show` gets the progress.
+        """The games of the round that has begun, or of one with `weights`, by game id; `show` gets the progress.
 
         `renew` gets the new targets of past positions at the end. A round that begins only now, a restored one
         included, takes `past`.
@@ -99,28 +100,28 @@ class SelfPlayRounds:
         current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
         if current.ended is None:
             current.past = past
-            current.counts = self.player.play(self._order(current, show))
+            current.counts = self.player.play(self._request(current, show))
             if self._queue:
                 self._in_progress = self.player.snapshot()
         else:
             while not wait([current.ended], _SECONDS_BETWEEN_NEWS).done:
                 show(current.counts)
             current.counts, self._in_progress = current.ended.result()
-        played = self._gather((current.records, current.counts, current.targets))
-        records = [record for some, _, _ in played for record in some]
-        counts = sum_of([counts for _, counts, _ in played], max(counts.seconds for _, counts, _ in played))
+        everyones = self._gather((current.records, current.counts, current.targets))
+        played, counted, targets = (list(own) for own in zip(*everyones, strict=True))
+        records = list(chain.from_iterable(played))
+        counts = SelfPlayCounts.total(counted, max(count.seconds for count in counted))
         show(counts)
         if self.store is not None:
             with self._storing:
                 self.store.append(records)  # the store has this process's own already
                 self.store.flush()
-        for _, _, found in played:
-            for targets in found:
-                renew(targets)
+        for new in chain.from_iterable(targets):
+            renew(new)
         # The games of several workers end in any order; learning must not depend on it.
         return sorted(records, key=lambda record: record.game_id), counts
 
-    def set_off(self, weights: Any, network_version: int, past: PastPositions | None = None) -> None:
+    def start_async(self, weights: Any, network_version: int, past: PastPositions | None = None) -> None:
         """Begin as many rounds as self-play may be ahead, with these weights; they search `past` positions again."""
         if not self._ahead or (self._deadline is not None and time.monotonic() >= self._deadline):
             return
@@ -135,8 +136,7 @@ class SelfPlayRounds:
     def state(self) -> RoundState:
         """The state before the next round."""
         own = self._in_progress if self._queue else self.player.snapshot()
-        in_progress = [snapshot for some in self._gather(own) for snapshot in some]
-        return RoundState(in_progress, [waiting.begun for waiting in self._queue])
+        return RoundState(list(chain.from_iterable(self._gather(own))), [waiting.begun for waiting in self._queue])
 
     def restore(self, state: RoundState) -> None:
         """Continue from `state`; rounds that were under way are begun again."""
@@ -153,9 +153,9 @@ class SelfPlayRounds:
     def _begin(self, current: _Round) -> None:
         if current.ended is None:
             assert isinstance(self.player, BackgroundSelfPlayer)
-            current.ended = self.player.start_async(self._order(current, lambda _: None))
+            current.ended = self.player.start_async(self._request(current, lambda _: None))
 
-    def _order(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> RoundRequest:
+    def _request(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> RoundRequest:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
             if self.store is not None:
                 with self._storing:

@@ -2,17 +2,19 @@
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import WHITE
-from hexlit.hex.record import GameRecord
+from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, format_of
 from hexlit.hex.records.game import Place, RecordedGame, RecordError, as_record, begins
 from hexlit.selfplay.store import JOURNAL, read_rows
+
+GAMES_BETWEEN_REPORTS = 100
 
 SUMMARY = "import.json"
 """Account of the imports, beside the parts of the store."""
@@ -42,18 +44,16 @@ def find_sources(paths: Sequence[Path]) -> Sources:
             _check(path)
             files[path] = None
             continue
-        found = False
+        usable = []
         for file in _walk(path):
             try:
-                _check_suffix(file)  # the file was not named: content that looks like a game is not enough
-                _check(file)
+                _check(file, by_name=True)
+                usable.append(file)
             except UsageError as error:
                 passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
-            else:
-                files[file] = None
-                found = True
-        if not found:
+        if not usable:
             raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
+        files |= dict.fromkeys(usable)
     return Sources(tuple(files), tuple(passed_over))
 
 
@@ -75,18 +75,16 @@ def _is_stored(file: Path) -> bool:
     return file.suffix == ".parquet" or file.name == JOURNAL
 
 
-def _check_suffix(file: Path) -> None:
+def _check(file: Path, *, by_name: bool = False) -> None:
+    """Raise `UsageError` unless `file` can have games; `by_name`: content that looks like a game is not enough."""
+    suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}
     is_part = file.match("part-*.parquet") or file.name == JOURNAL
-    if not is_part and not any(file.suffix.lower() in form.suffixes for form in FORMATS.values()):
+    if by_name and not is_part and file.suffix.lower() not in suffixes:
         raise UsageError(f"{file}: no file of games is named so")
-
-
-def _check(file: Path) -> None:
     if not file.is_file():  # such as a pipe, which cannot be read twice
         raise UsageError(f"source={file}: is neither a file nor a folder; write what it gives to a file first")
     try:
-        with file.open("rb"):
-            pass
+        file.open("rb").close()
     except OSError as error:
         raise UsageError(f"source={file}: cannot be read ({error.strerror})") from error
     if not _is_stored(file):
@@ -125,6 +123,21 @@ class GameReader:
                 yield game
             self.position = before + (file.stat().st_size if file.exists() else 0)
 
+    def read(self, progress: Callable[["GameReader"], None]) -> Iterator[GameRecord | RecordError]:
+        """The games in order; `progress` is called after every hundred of them, and at the end."""
+        for game in self:
+            yield game
+            if self.games % GAMES_BETWEEN_REPORTS == 0:
+                progress(self)
+        progress(self)
+
+    def claims_another_winner(self, game: GameRecord) -> bool:
+        """Whether the file of the last `game` names the loser as its winner."""
+        if self.recorded is None or game.ending == Ending.UNFINISHED or not game.winner:
+            return False
+        # White's beginning was turned into Black's, with the colours exchanged.
+        return self.recorded.winner == (game.winner if begins(self.recorded) == WHITE else -game.winner)
+
     def _stored(self, file: Path) -> Iterator[GameRecord | RecordError]:
         self.recorded = None
         for number, row in enumerate(read_rows(file), 1):
@@ -150,8 +163,3 @@ class GameReader:
                     yield record
         except OSError as error:
             yield RecordError("cannot be read", error.strerror or type(error).__name__, Place(file_name(file)))
-
-
-def claimed_winner(game: RecordedGame) -> int:
-    """Winner that the file of the game claims, in the colours of `as_record`; 0 if it names none."""
-    return -game.winner if begins(game) == WHITE else game.winner

@@ -9,10 +9,10 @@ by a kill becomes a part when the store is opened; its torn end is dropped.
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,11 +33,17 @@ _ABOUT = (
     "number; its index is row * size + column, both from 0."
 )
 
+MOVES_TEXT = "moves_text"
+
 _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "game_id": (pa.int64(), "Number of the game, unique in its store; in self-play also the key of its random draws."),
     "size": (pa.int8(), "Rows of the board, 2 to 26; there are as many columns."),
     "swap": (pa.bool_(), "Self-play: whether the swap rule was on. Other games: whether White swapped."),
     "moves": (pa.list_(pa.int16()), "Moves in order: cell index, or size * size for swap-pieces. [T]"),
+    MOVES_TEXT: (
+        pa.string(),
+        "The same moves by name, such as `a3 c4`; swap-pieces is a name, too. For people; hexlit reads moves.",
+    ),
     "winner": (pa.int8(), "1 Black, -1 White, 0 unknown; only claimed by the source where ending is unfinished."),
     "ending": (pa.string(), "connected, resigned, forfeited or unfinished."),
     "opening": (pa.int16(), "Plies at the start that nobody chose, such as random ones; never learned from."),
@@ -66,10 +72,7 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "source": (pa.string(), "Where an imported game was read, file:line."),
 }
 
-MOVES_TEXT = "moves_text"
-_MOVES_TEXT = "The same moves by name, such as `a3 c4`; swap-pieces is a name, too. For people; hexlit reads moves."
-
-SCHEMA = described(
+PART_SCHEMA = described(
     pa.schema(
         [(name, kind) for name, (kind, _) in _COLUMNS.items()],
         # Version 1 had no black, white and source, version 2 no surprises, version 3 no descriptions and no moves_text.
@@ -78,21 +81,10 @@ SCHEMA = described(
     _ABOUT,
     {name: said for name, (_, said) in _COLUMNS.items()},
 )
+"""The columns of a part file."""
+
+SCHEMA = PART_SCHEMA.remove(PART_SCHEMA.get_field_index(MOVES_TEXT))
 """The columns that say all of a game: what is read, and what a journal has."""
-
-PART_SCHEMA = described(
-    SCHEMA.insert(SCHEMA.get_field_index("moves") + 1, pa.field(MOVES_TEXT, pa.string())),
-    _ABOUT,
-    {**{name: said for name, (_, said) in _COLUMNS.items()}, MOVES_TEXT: _MOVES_TEXT},
-)
-"""Further columns of a part file: the moves as text."""
-
-
-def with_text(table: pa.Table, records: Sequence[GameRecord]) -> pa.Table:
-    """`table` of the games `records`, with the columns of PART_SCHEMA."""
-    texts = pa.array([moves_text(record) for record in records], pa.string())
-    field = PART_SCHEMA.field(MOVES_TEXT)
-    return table.add_column(table.schema.get_field_index("moves") + 1, field, texts)
 
 
 def moves_text(record: GameRecord) -> str:
@@ -112,12 +104,15 @@ log = logging.getLogger(__name__)
 JOURNAL = "journal.arrows"
 
 
-def to_table(records: list[GameRecord]) -> pa.Table:
-    """Table of SCHEMA with one row per record."""
-    columns: dict[str, list[Any]] = {name: [getattr(record, name) for record in records] for name in SCHEMA.names}
+def to_table(records: Sequence[GameRecord], schema: pa.Schema = SCHEMA) -> pa.Table:
+    """Table of SCHEMA or PART_SCHEMA with one row per record."""
+    columns: dict[str, list[Any]] = {
+        name: [getattr(record, name) for record in records] for name in schema.names if name != MOVES_TEXT
+    }
+    columns[MOVES_TEXT] = [moves_text(record) for record in records] if MOVES_TEXT in schema.names else []
     columns["ending"] = [str(ending) for ending in columns["ending"]]
     columns["policies"] = [policies.ravel() for policies in columns["policies"]]
-    return pa.table(columns, SCHEMA)
+    return pa.table(columns, schema)
 
 
 def to_records(table: pa.Table) -> list[GameRecord]:
@@ -170,23 +165,21 @@ def read_records(file: Path) -> list[GameRecord]:
     Raises:
         UsageError: the file is damaged, not a part of a store, or has an invalid row; part and row are named.
     """
-    return [_sound(row) for row in read_rows(file)]
+    rows = read_rows(file)
+    for row in rows:
+        if isinstance(row, RecordError):
+            raise UsageError(f"{row.place.file}, row {row.place.line}: {row.said}; hexlit games verify finds all")
+    return cast("list[GameRecord]", rows)
 
 
 def _rows_of(table: pa.Table, file: Path) -> list[GameRecord | RecordError]:
     """The rows of `table`, read from `file`."""
-    faults = faults_of(table)
-    if not faults:
-        return list(to_records(table))
-    wrong = {fault.row: RecordError(fault.reason, fault.said, Place(str(file), fault.row + 1)) for fault in faults}
-    sound = iter(to_records(table.filter(pa.array([row not in wrong for row in range(table.num_rows)], pa.bool_()))))
-    return [wrong[row] if row in wrong else next(sound) for row in range(table.num_rows)]
-
-
-def _sound(row: GameRecord | RecordError) -> GameRecord:
-    if isinstance(row, RecordError):
-        raise UsageError(f"{row.place.file}, row {row.place.line}: {row.said}; hexlit games verify finds all of them")
-    return row
+    wrong = {
+        fault.row: RecordError(fault.reason, fault.said, Place(str(file), fault.row + 1)) for fault in faults_of(table)
+    }
+    rows = range(table.num_rows)
+    sound = iter(to_records(table.filter(pa.array([row not in wrong for row in rows], pa.bool_())) if wrong else table))
+    return [wrong[row] if row in wrong else next(sound) for row in rows]
 
 
 def _read_part(part: Path, columns: list[str] | None = None) -> pa.Table:
@@ -209,13 +202,11 @@ def _read_ids(part: Path) -> list[int]:
 
 
 def _damaged(part: Path, error: Exception) -> UsageError:
-    if isinstance(error, UsageError):
-        return error
-    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    said = str(error).partition("\n")[0] or type(error).__name__
     return UsageError(f"{part}: cannot be read ({said}); restore the file, or take it out of its folder")
 
 
-class GameStore:
+class GameStore(AbstractContextManager["GameStore"]):
     """The games of one run, in the order they ended; no game is kept twice.
 
     One process has the store open at a time, until `close` or its end; others may read its files meanwhile.
@@ -246,16 +237,13 @@ class GameStore:
         self._file: Any = None
         self._pending: list[GameRecord] = []
         self._ids = {game_id for part in self.parts() for game_id in _read_ids(part)}
-        left = []
         for row in _rows_of(_read_journal(self._journal), self._journal):
             if isinstance(row, RecordError):  # a machine that lost power
                 log.warning("%s; dropped", row)
             elif row.game_id not in self._ids:
-                left.append(row)
-        if left:
-            self._write_part(left)
-            self._ids.update(record.game_id for record in left)
-        self._journal.unlink(missing_ok=True)
+                self._pending.append(row)
+        self._ids.update(record.game_id for record in self._pending)
+        self.flush()
 
     def __len__(self) -> int:
         """Number of games, those in the journal included."""
@@ -277,7 +265,7 @@ class GameStore:
         if self._stream is None:
             self._file = self._journal.open("wb", buffering=0)
             self._stream = pa.ipc.new_stream(self._file, SCHEMA)
-        self._stream.write_table(to_table(fresh))
+        self._stream.write_table(to_table(fresh, SCHEMA))
         self._ids.update(record.game_id for record in fresh)
         self._pending.extend(fresh)
 
@@ -302,48 +290,35 @@ class GameStore:
             self._closed = True
             self._lock.release()
 
-    def __enter__(self) -> "GameStore":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def records(self, first: int = 0) -> Iterator[GameRecord]:
-        """The games of the part files from number `first` on (in the order of the store)."""
-        seen = 0
+    def records(self) -> Iterator[GameRecord]:
+        """The games of the part files, in the order of the store."""
         for part in self.parts():
-            rows = pq.read_metadata(part).num_rows
-            if seen + rows > first:
-                yield from read_records(part)[max(0, first - seen) :]
-            seen += rows
+            yield from read_records(part)
 
     def find(self, ids: Sequence[int]) -> list[GameRecord]:
         """The games with these ids, in their order; raises `UsageError` when one is missing.
 
         The latest parts are read first, and only as many as needed.
         """
-        missing = set(ids)
-        found: dict[int, GameRecord] = {}
+        missing, games = set(ids), dict[int, GameRecord]()
         for part in reversed(self.parts()):
-            if not missing:
-                break
-            for record in read_records(part):
-                if record.game_id in missing:
-                    found[record.game_id] = record
-            missing.difference_update(found)
+            if missing:
+                games |= {record.game_id: record for record in read_records(part) if record.game_id in missing}
+                missing -= games.keys()
         if missing:
-            raise UsageError(
-                f"{self.folder}: {len(missing)} of the games that the checkpoint trains on are missing, "
-                f"such as {min(missing)}; restore the part files, or start a new run"
-            )
-        return [found[game_id] for game_id in ids]
+            count = f"{len(missing)} of the games that the checkpoint trains on are missing, such as {min(missing)}"
+            raise UsageError(f"{self.folder}: {count}; restore the part files, or start a new run")
+        return [games[game_id] for game_id in ids]
 
     def _write_part(self, records: list[GameRecord]) -> None:
         parts = self.parts()
         number = int(parts[-1].stem.split("-")[1]) + 1 if parts else 0
         target = self.folder / f"part-{number:06d}.parquet"
         with replacing(target) as temporary:
-            write_described(with_text(to_table(records), records), temporary, distinct=(MOVES_TEXT,))
+            write_described(to_table(records, PART_SCHEMA), temporary, distinct=(MOVES_TEXT,))
 
 
 def _read_journal(path: Path) -> pa.Table:
@@ -361,7 +336,7 @@ def _read_journal(path: Path) -> pa.Table:
         pass  # The writer was killed inside a batch: all before it is whole.
     try:
         # A writer of an earlier version may have left it: columns that it did not have are empty.
-        tables = [SCHEMA.empty_table(), *([pa.Table.from_batches(batches)] if batches else [])]
+        tables = [SCHEMA.empty_table(), *(pa.Table.from_batches([batch]) for batch in batches)]
         return pa.concat_tables(tables, promote_options="default")
     except pa.ArrowException as error:
         raise _damaged(path, error) from error

@@ -5,6 +5,7 @@ Only moves and targets are kept. A position is replayed from its game's moves wh
 
 from collections import defaultdict, deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -18,36 +19,31 @@ from hexlit.hex.symmetry import rotate_policy
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.reanalysis import NewTargets, targets_of, with_targets
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, ReplyBatch, with_policy
-from hexlit.selfplay.surprise import drawn_by_weight, surprise_weights
+
+
+@dataclass(frozen=True)
+class WindowSettings:
+    """Size of a replay window, and how it makes its targets and draws: see `hexlit.tasks.hex.config.DataConfig`."""
+
+    capacity: int
+    """Most positions (whole games, so up to one game more)."""
+    search_value_share: float = 0.0
+    """Share of the searched value in the value target; see `value_targets`."""
+    search_value_decay: float = 0.0
+    surprise_share: float = 0.0
+    """Share of the draws that goes by policy surprise; see `surprise_weights`."""
+    replies: bool = False
+    """Whether the batches hold reply targets; see `next_policies`."""
 
 
 class ReplayWindow:
-    """The positions of the latest games, at most `capacity` of them (whole games, so up to one game more)."""
+    """The positions of the latest games."""
 
-    def __init__(
-        self,
-        *,
-        size: int,
-        swap: bool,
-        capacity: int,
-        search_value_share: float = 0.0,
-        search_value_decay: float = 0.0,
-        surprise_share: float = 0.0,
-        replies: bool = False,
-    ) -> None:
-        """An empty window. Value targets are made as `hexlit.selfplay.window` says.
-
-        A `surprise_share` of the draws goes by surprise (`hexlit.selfplay.surprise`). With `replies` the batches
-        hold reply targets (`hexlit.selfplay.window`).
-        """
-        if capacity < 1:
-            raise UsageError(f"data.window={capacity}: a window holds at least 1 position")
+    def __init__(self, size: int, swap: bool, settings: WindowSettings) -> None:
+        """An empty window for games on boards of `size`, with or without the swap rule."""
         self.size = size
         self.swap = swap
-        self.capacity = capacity
-        self._search_value = search_value_share, search_value_decay
-        self._surprise_share = surprise_share
-        self._replies = replies
+        self.settings = settings
         self._records: deque[GameRecord] = deque()
         self._renewed: defaultdict[int, set[int]] = defaultdict(set)
         self._positions = 0
@@ -56,11 +52,6 @@ class ReplayWindow:
     def __len__(self) -> int:
         """Number of positions."""
         return self._positions
-
-    @property
-    def games(self) -> int:
-        """Number of games."""
-        return len(self._records)
 
     @property
     def records(self) -> list[GameRecord]:
@@ -76,18 +67,14 @@ class ReplayWindow:
         """Add games; the oldest leave if the others fill the window without them."""
         for record in records:
             if record.size != self.size or record.swap != self.swap:
-                raise UsageError(
-                    f"game {record.game_id}: board={record.size} swap={record.swap} "
-                    f"does not fit a window of board={self.size} swap={self.swap}"
-                )
-            if self._surprise_share and len(record.surprises) != len(record.policy_plies):
-                raise UsageError(
-                    f"data.surprise_share={self._surprise_share}: game {record.game_id} was played before surprises "
-                    "were recorded; resume with data.surprise_share=0"
-                )
+                rules = f"board={record.size} swap={record.swap}"
+                raise UsageError(f"game {record.game_id}: {rules}, not board={self.size} swap={self.swap}")
+            if self.settings.surprise_share and len(record.surprises) != len(record.policy_plies):
+                setting = f"data.surprise_share={self.settings.surprise_share}"
+                raise UsageError(f"{setting}: game {record.game_id} was played before surprises were recorded")
             self._records.append(record)
             self._positions += len(record.policy_plies)
-        while self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity:
+        while self._records and self._positions - len(self._records[0].policy_plies) >= self.settings.capacity:
             oldest = self._records.popleft()
             self._positions -= len(oldest.policy_plies)
             self._renewed.pop(oldest.game_id, None)
@@ -95,21 +82,18 @@ class ReplayWindow:
 
     def renew(self, targets: NewTargets) -> None:
         """Replace the searched targets of the games by `targets`; those of other games are ignored."""
-        rows: defaultdict[int, list[int]] = defaultdict(list)
-        for row, game_id in enumerate(targets.game_id.tolist()):
-            rows[game_id].append(row)
-        for place, record in enumerate(self._records):
-            if record.game_id in rows:
-                found = targets.rows(np.array(rows[record.game_id]))
-                self._records[place] = with_targets(record, found)
-                self._renewed[record.game_id].update(found.ply.tolist())
+        games = set(targets.game_id.tolist())
+        for index, record in enumerate(self._records):
+            if record.game_id in games:
+                new = targets.rows(np.flatnonzero(targets.game_id == record.game_id))
+                self._records[index] = with_targets(record, new)
+                self._renewed[record.game_id].update(new.ply.tolist())
         self._index = None
 
     def renewed(self) -> NewTargets | None:
         """All targets that `renew` has set, of the games still in the window; None without any."""
-        games = (record for record in self._records if record.game_id in self._renewed)
-        found = [targets_of(record, self._renewed[record.game_id]) for record in games]
-        return NewTargets.joined(found) if found else None
+        games = [record for record in self._records if record.game_id in self._renewed]
+        return NewTargets.joined(targets_of(game, self._renewed[game.game_id]) for game in games) if games else None
 
     def epoch(
         self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
@@ -123,35 +107,13 @@ class ReplayWindow:
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
-            self._index = _Index.of(self._records, self.size, self.swap, *self._search_value)
-            if self._replies:
-                self._index = self._index.with_replies()
-        weights = surprise_weights(self._index.surprise, self._surprise_share) if self._surprise_share else None
-        random = np.random.default_rng([seed, epoch])
-        if others is None:
-            order = _drawn(random, len(self._index.ply), batch * steps, weights)
-            return Epoch(Part(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5))
-        if not 0 <= share < 1:
-            raise UsageError(f"data.mix_share={share}: a share lies between 0 and 1, and is below 1")
-        if (others.positions.size, others.positions.swap) != (self.size, self.swap):
-            raise UsageError(
-                f"games of board={others.positions.size} swap={others.positions.swap} do not fit a window of "
-                f"board={self.size} swap={self.swap}"
-            )
+            self._index = _Index.of(self._records, self.size, self.swap, self.settings)
+        surprise_share, random = self.settings.surprise_share, np.random.default_rng([seed, epoch])
+        weights = surprise_weights(self._index.surprise, surprise_share) if surprise_share else None
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
         own = _part(random, self._index, np.arange(len(self._index.ply)), ends - ends_of_others, weights)
-        return Epoch(own, _part(random, *others, ends_of_others))
-
-
-def _drawn(
-    random: np.random.Generator, count: int, draws: int, weights: NDArray[np.float64] | None = None
-) -> NDArray[np.int64]:
-    """`draws` numbers below `count`, each equally often or in proportion to its weight, up to one."""
-    if weights is not None:
-        return drawn_by_weight(random, weights, draws)
-    rounds = -(-draws // count)
-    return np.concatenate([np.zeros(0, np.int64), *(random.permutation(count) for _ in range(rounds))])[:draws]
+        return Epoch(own) if others is None else Epoch(own, _part(random, *others, ends_of_others))
 
 
 def _part(
@@ -161,14 +123,46 @@ def _part(
     ends: NDArray[np.int64],
     weights: NDArray[np.float64] | None = None,
 ) -> Part:
-    """Draws from `rows` of `positions` `[P]`, cut into batches at `ends` `[steps]`."""
-    order = rows[_drawn(random, len(rows), int(ends[-1]), weights)]
-    turned = random.random(len(order)) < 0.5
+    """Draws from `rows` of `positions` `[P]`, each equally often or in proportion to its weight, up to one.
+
+    They are cut into batches at `ends` `[steps]`.
+    """
+    draws = int(ends[-1])
+    if weights is None:
+        rounds = [random.permutation(len(rows)) for _ in range(-(-draws // len(rows)))]
+        order = rows[np.concatenate([np.zeros(0, np.int64), *rounds])[:draws]]
+    else:
+        order = rows[drawn_by_weight(random, weights, draws)]
+    turned = random.random(draws) < 0.5
     return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
 
 
-def _surprises(record: GameRecord) -> NDArray[np.float32]:
-    return record.surprises if len(record.surprises) else np.zeros(len(record.policy_plies), np.float32)
+def surprise_weights(surprises: NDArray[np.float32], share: float) -> NDArray[np.float64]:
+    """Draws of each of P positions, relative to the mean: float64 `[P]` with mean 1.
+
+    Positions whose search changed the network's mind are drawn more often: the network learns most where it was wrong.
+    Source: Wu 2019 (KataGo), "policy surprise weighting", from its later notes on methods.
+
+    A `share` of all draws goes to the positions in proportion to `surprises` `[P]`, the rest to all equally. Without
+    any surprise all weigh the same.
+    """
+    mean = surprises.mean(dtype=np.float64)
+    if mean <= 0:
+        return np.ones(len(surprises))
+    weights: NDArray[np.float64] = (1 - share) + share * surprises / mean
+    return weights
+
+
+def drawn_by_weight(random: np.random.Generator, weights: NDArray[np.float64], draws: int) -> NDArray[np.int64]:
+    """`draws` row numbers in random order; row i comes draws * weights[i] / sum times, rounded up or down.
+
+    It is systematic sampling: evenly spaced marks on the line of all weights, with one random offset. It has the least
+    variance; with equal weights no row comes twice before all have come once.
+    """
+    ends = np.cumsum(weights[order := random.permutation(len(weights))])
+    marks = (np.arange(draws) + random.random()) * (ends[-1] / draws)
+    found = order[np.minimum(np.searchsorted(ends, marks, side="right"), len(order) - 1)]
+    return random.permutation(found)
 
 
 class _Index(NamedTuple):
@@ -193,28 +187,27 @@ class _Index(NamedTuple):
     """Policy of the next position, zeros if unknown, `[P, A]`; None without reply targets."""
 
     @classmethod
-    def of(
-        cls, records: Iterable[GameRecord], size: int, swap: bool, search_share: float, search_decay: float
-    ) -> "_Index":
+    def of(cls, records: Iterable[GameRecord], size: int, swap: bool, settings: WindowSettings) -> "_Index":
         kept = [record for record in records if len(record.policy_plies)]
         lengths = np.array([len(record.moves) for record in kept])
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         counts = [len(record.policy_plies) for record in kept]
+        share, decay = settings.search_value_share, settings.search_value_decay
+        first = np.repeat(np.cumsum(lengths) - lengths, counts)
         ply = np.concatenate([record.policy_plies for record in kept])
+        policy = np.concatenate([record.policies for record in kept])
         return cls(
             size=size,
             moves=np.concatenate([record.moves for record in kept]),
-            first=np.repeat(starts, counts),
+            first=first,
             ply=ply,
             may_swap=(ply == 1) & swap,
-            policy=np.concatenate([record.policies for record in kept]),
-            value=np.concatenate([value_targets(record, search_share, search_decay) for record in kept]),
-            surprise=np.concatenate([_surprises(record) for record in kept]),
+            policy=policy,
+            value=np.concatenate([value_targets(record, share, decay) for record in kept]),
+            surprise=np.concatenate(
+                [one.surprises if len(one.surprises) else np.zeros_like(one.policy_plies, np.float32) for one in kept]
+            ),
+            reply=next_policies(policy, first, ply) if settings.replies else None,
         )
-
-    def with_replies(self) -> "_Index":
-        """The same positions with reply targets."""
-        return self._replace(reply=next_policies(self.policy, self.first, self.ply))
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""

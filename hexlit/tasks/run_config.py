@@ -8,19 +8,20 @@ from pathlib import Path
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.errors import UsageError
 from hexlit.extras import install
+from hexlit.settings import SEEDS, Settings, number
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.tuning.config import SweepConfig
 
 
 @dataclass
-class RunConfig:
+class RunConfig(Settings):
     """Settings of `hexlit train` for every task; a task's own configuration adds its sections."""
 
     name: str = "run"
     """Name of the recipe, and of the folder of its runs."""
     task: str = ""
     """Name of the task to learn."""
-    seed: int = 1
+    seed: int = number(1, SEEDS)
     """Seed of the weights, of all random draws, and of the order of the batches."""
     resume: str | None = None
     """Folder of an interrupted run to continue."""
@@ -35,9 +36,7 @@ class RunConfig:
     sweep: SweepConfig = field(default_factory=SweepConfig)
 
     def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        if not 0 <= self.seed < 2**32:
-            raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
+        super().__post_init__()
         if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
             raise UsageError(f"name={self.name!r}: letters, digits, '-', '_' and '.' only, since a folder is named so")
 
@@ -70,27 +69,8 @@ class RunConfig:
         return
 
 
-def check_leasts(section: str, settings: object, leasts: Mapping[str, int]) -> None:
-    """Refuse a setting of the section `section`, such as `data`, below its least value in `leasts`."""
-    for name, least in leasts.items():
-        value = getattr(settings, name)
-        if value < least:
-            raise UsageError(f"{section}.{name}={value}: must be {least} or more".lstrip("."))
-
-
-def check_below_one(section: str, settings: object, *names: str) -> None:
-    """Refuse a share that drops everything, or is negative."""
-    for name in names:
-        value = getattr(settings, name)
-        if not 0 <= value < 1:
-            raise UsageError(f"{section}.{name}={value}: must be at least 0 and below 1")
-
-
 def check_split(train_share: float, validation_share: float) -> None:
-    """Refuse `data.train_share` and `data.validation_share` that leave a split empty."""
-    for name, value in (("train_share", train_share), ("validation_share", validation_share)):
-        if not 0 < value < 1:
-            raise UsageError(f"data.{name}={value}: must lie between 0 and 1")
+    """Refuse `data.train_share` and `data.validation_share` that leave no test set."""
     if train_share + validation_share >= 1:
         raise UsageError(
             f"data.validation_share={validation_share}: with data.train_share={train_share} nothing is left for the "

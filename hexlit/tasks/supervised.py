@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.nets.outside_blocks import BlockError
 from hexlit.reporting.ending import print_ending
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.checkpoints import check_whole, checkpoint_file, weights_in_use
@@ -96,26 +97,35 @@ def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], sec
             )
 
 
-def load_trained(path: Path, kind: str, make: Callable[[dict[str, Any]], T]) -> T:
-    """What `make` builds from the hyperparameters in the checkpoint `path`, or in the folder of a run.
+def load_trained(
+    path: Path, kind: str, make: Callable[[dict[str, Any], dict[str, Tensor]], T], key: str = "checkpoint"
+) -> T:
+    """What `make` builds from a checkpoint's hyperparameters and the state of its network.
 
-    Its attribute `net` has the averaged weights where there are any, and is in evaluation mode on the CPU.
+    The state has the averaged weights where there are any, on the CPU.
+
+    Args:
+        path: the checkpoint, or the folder of a run.
+        kind: what it should hold, for messages.
+        make: builds the result.
+        key: the setting that names `path`, for messages.
 
     Raises:
         UsageError: it is no checkpoint of a `kind`, or a package that it needs is not installed.
     """
-    path = checkpoint_file(path)
-    check_whole(path, "checkpoint")
+    path = checkpoint_file(path, key)
+    if not path.is_file():
+        raise UsageError(f"{key}={path}: there is no such file")
+    check_whole(path, key)
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
-        trained: Any = make(saved["hyper_parameters"])
-        trained.net.load_state_dict(weights_in_use(saved["state_dict"]))
+        return make(saved["hyper_parameters"], weights_in_use(saved["state_dict"]))
+    except BlockError as error:
+        raise UsageError(f"{key}={path}: {error}") from error
     except UsageError:
         raise
     except Exception as error:  # a broken file can make torch raise anything
-        raise UsageError(f"checkpoint={path}: not a checkpoint of a {kind} ({type(error).__name__})") from error
-    trained.net.eval()
-    return trained  # type: ignore[no-any-return]
+        raise UsageError(f"{key}={path}: not a checkpoint of a {kind} ({type(error).__name__})") from error
 
 
 @contextmanager

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number, one_of
 
 MODES = ("offline", "online", "disabled")
 
 
 @dataclass
-class WandbConfig:
+class WandbConfig(Settings, section="logger.wandb"):
     """Weights & Biases. Offline by default: nothing leaves the machine until `wandb sync`.
 
     A setting that is null comes from the environment variable that W&B documents for it.
@@ -32,21 +32,17 @@ class WandbConfig:
     """Whether to log checkpoints and their training data as artifacts; trials of a sweep never do."""
     media: bool = True
     """Whether to log pictures and tables at every evaluation."""
-    init_timeout: float | None = None
+    init_timeout: float | None = number(None, "(0, inf)", unit="seconds")
     """Longest wait for the server, in seconds; then the run falls back to offline. Null: WANDB_INIT_TIMEOUT, else
     30.
     """
-    finish_timeout: float = 300.0
+    finish_timeout: float = number(300.0, "(0, inf)", unit="seconds")
     """Longest wait for the upload at the end, in seconds; the rest stays on disk for `wandb sync`."""
 
     def __post_init__(self) -> None:
-        check_words(self, "logger.wandb")
+        super().__post_init__()
         if self.project is not None:
             check_project("logger.wandb.project", self.project)
-        for name in ("init_timeout", "finish_timeout"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise UsageError(f"logger.wandb.{name}={value}: a number of seconds above 0")
 
 
 def check_project(setting: str, project: str) -> None:

@@ -71,10 +71,10 @@ def has_credentials() -> bool:
 def _mode(environment: Mapping[str, str]) -> str:
     if environment.get("WANDB_DISABLED", "").lower() in _TRUE:
         return "disabled"
-    said = environment.get("WANDB_MODE") or "offline"
-    mode = _MODE_NAMES.get(said.lower(), said.lower())
+    message = environment.get("WANDB_MODE") or "offline"
+    mode = _MODE_NAMES.get(message.lower(), message.lower())
     if mode not in MODES:
-        raise UsageError(f"WANDB_MODE={said}: hexlit takes {', '.join(MODES[:-1])} and {MODES[-1]}")
+        raise UsageError(f"WANDB_MODE={message}: hexlit takes {', '.join(MODES[:-1])} and {MODES[-1]}")
     return mode
 
 
@@ -89,11 +89,11 @@ def _tags(environment: Mapping[str, str]) -> list[str]:
 
 
 def _init_timeout(environment: Mapping[str, str]) -> float:
-    said = environment.get("WANDB_INIT_TIMEOUT") or str(INIT_TIMEOUT)
+    message = environment.get("WANDB_INIT_TIMEOUT") or str(INIT_TIMEOUT)
     try:
-        seconds = float(said)
+        seconds = float(message)
     except ValueError:
         seconds = 0.0
     if not seconds > 0:
-        raise UsageError(f"WANDB_INIT_TIMEOUT={said}: a number of seconds above 0")
+        raise UsageError(f"WANDB_INIT_TIMEOUT={message}: a number of seconds above 0")
     return seconds

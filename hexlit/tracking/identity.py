@@ -38,10 +38,10 @@ def new_identity(name: str, project: str, entity: str | None, run_id: str | None
 def read_identity(folder: Path) -> Identity | None:
     """The identity of the run in `folder`; None if it is missing or incomplete."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        result = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return _identity(found) if isinstance(found, dict) else None
+    return _identity(result) if isinstance(result, dict) else None
 
 
 def write_identity(folder: Path, identity: Identity) -> None:

@@ -52,8 +52,8 @@ class MetricTable:
 
     def best(self, name: str) -> str | None:
         """`max` or `min` if that value of the metric with this dotted name is the best."""
-        found = (line.best for line in self._lines if line.best is not None and fnmatchcase(name, line.name))
-        return next(found, None)
+        result = (line.best for line in self._lines if line.best is not None and fnmatchcase(name, line.name))
+        return next(result, None)
 
     @property
     def axes(self) -> list[str]:

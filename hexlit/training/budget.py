@@ -13,37 +13,9 @@ import lightning as L
 
 from hexlit.accelerate.collectives import broadcast
 from hexlit.training.batches import whole_size
+from hexlit.training.phases import PhaseClock
 
 log = logging.getLogger(__name__)
-
-
-class WallTime(L.Callback):
-    """The wall time of a run over all its sessions, as far as checkpoints record it."""
-
-    def __init__(
-        self, started: float, *, settle: Callable[[], None] = lambda: None, phases_before: float = 0.0
-    ) -> None:
-        """This session began at `started` on `time.monotonic()`.
-
-        `settle()` comes before a checkpoint takes the time, so that others keep the same. `phases_before` is the least
-        duration of the earlier sessions, in seconds: they continued after their last checkpoint.
-        """
-        self._started = started
-        self._settle = settle
-        self._phases_before = phases_before
-        self._earlier = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of the earlier sessions and this one."""
-        return self._earlier + time.monotonic() - self._started
-
-    def state_dict(self) -> dict[str, float]:
-        self._settle()
-        return {"seconds": self.seconds}
-
-    def load_state_dict(self, state_dict: dict[str, float]) -> None:
-        self._earlier = max(state_dict["seconds"], self._phases_before)
 
 
 class Budget(L.Callback):
@@ -122,45 +94,38 @@ class TimeBudget(Budget):
         now, compiled = time.monotonic(), self._compiling()
         took = max(0.0, now - self._latest - (compiled - self._compiled))
         self._latest, self._compiled = now, compiled
-        next_one = self.FIRST * took if self._is_first else took
-        if broadcast(now + next_one > self._deadline):
+        left = self._deadline - now
+        if broadcast((self.FIRST * took if self._is_first else took) > left):
             self.end(trainer)
         if not self._is_first:
             self._seconds.append(took)
-            self._epochs = broadcast(self._expected(trainer, now))
-            self._tell(trainer, now)
+            reached = self._reached(trainer, max(0.0, left))
+            early = self.share_spent() < (self.EARLY if len(self._seconds) >= self.LEAST else self.LATE)
+            self._epochs = broadcast(math.inf if early else reached)
+            self._tell(trainer, reached, max(0.0, left))
         self._is_first = False
 
-    def _expected(self, trainer: L.Trainer, now: float) -> float:
-        if self.share_spent() < (self.EARLY if len(self._seconds) >= self.LEAST else self.LATE):
-            return math.inf
-        return self._reached(trainer, now)
-
-    def _reached(self, trainer: L.Trainer, now: float) -> float:
+    def _reached(self, trainer: L.Trainer, left: float) -> float:
         """Total epochs at the pace of the latest ones; infinite if all fit at the pace of the faster half."""
-        left = max(0.0, self._deadline - now)
         done = trainer.current_epoch + 1
         faster_half = sorted(self._seconds)[: max(1, len(self._seconds) // 2)]
         if left >= (_epochs_asked(trainer) - done) * fmean(faster_half):
             return math.inf
         return done + left / max(1e-9, fmean(self._seconds))
 
-    def _tell(self, trainer: L.Trainer, now: float) -> None:
+    def _tell(self, trainer: L.Trainer, reached: float, left: float) -> None:
         """Say once, and early, how far the time will reach if it will not reach the end."""
         asked = _epochs_asked(trainer)
-        if self._told or trainer.should_stop or not math.isfinite(asked) or len(self._seconds) < self.LEAST:
-            return
-        reached = self._reached(trainer, now)
-        if math.isinf(reached):
+        if self._told or trainer.should_stop or len(self._seconds) < self.LEAST or not math.isfinite(asked + reached):
             return
         self._told = True
-        missing = (asked - trainer.current_epoch - 1) * fmean(self._seconds) - max(0.0, self._deadline - now)
+        missing = (asked - trainer.current_epoch - 1) * fmean(self._seconds) - left
         log.warning(
             "trainer.max_time will end this run after about %d of its %d epochs; all of them would take about %s more "
             "(trainer.max_time=null sets no limit)",
             int(reached),
             int(asked),
-            _in_words(missing),
+            f"{missing:.0f} seconds" if missing < 90 else f"{math.ceil(missing / 60)} minutes",
         )
 
 
@@ -210,23 +175,21 @@ class FlopBudget(Budget):
             self.end(trainer)
 
 
+def budgets(trainer: L.Trainer) -> list[Budget]:
+    """The budgets of a run."""
+    return [callback for callback in trainer.callbacks if isinstance(callback, Budget)]  # type: ignore[attr-defined]
+
+
 def spent(trainer: L.Trainer) -> float:
     """Spent share of the run's budgets, 0 to 1: that of the most spent one; without a budget, that of its epochs."""
-    shares = [budget.share_spent() for budget in trainer.callbacks if isinstance(budget, Budget)]  # type: ignore[attr-defined]
+    shares = [budget.share_spent() for budget in budgets(trainer)]
     return min(1.0, max(shares, default=(trainer.current_epoch + 1) / _epochs_asked(trainer)))
 
 
 def progress(trainer: L.Trainer) -> float:
     """Progress of a run, 0 to 1: the epochs done as a share of all, or of those that its budgets will allow."""
-    epochs = _epochs_asked(trainer)
-    for callback in trainer.callbacks:  # type: ignore[attr-defined]
-        if isinstance(callback, Budget):
-            epochs = min(epochs, callback.epochs_in_budget())
-    return min(1.0, trainer.current_epoch / epochs)
-
-
-def _in_words(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{math.ceil(seconds / 60)} minutes"
+    epochs = [budget.epochs_in_budget() for budget in budgets(trainer)]
+    return min(1.0, trainer.current_epoch / min([_epochs_asked(trainer), *epochs]))
 
 
 def _epochs_asked(trainer: L.Trainer) -> float:
@@ -248,27 +211,37 @@ class Cost(L.Callback):
     below a hundredth). Validation, evaluation, and data made ahead for an epoch that never came do not count either.
     The same run has the same count on every machine that makes the same data.
 
-    Logs `cost.flops` and `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
+    It also keeps the wall time over all sessions, as far as checkpoints record it. Logs `cost.flops` and
+    `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
     """
 
     def __init__(
         self,
         forward_flops: int,
-        *,
+        training_flops: int,
         evaluations: Callable[[], int],
-        training_flops: int | None = None,
-        seconds: Callable[[], float] = lambda: 0.0,
+        clock: PhaseClock,
+        started: float,
+        earlier: float = 0.0,
     ) -> None:
-        """A forward pass of one example takes `forward_flops`, in training `training_flops` where that is more.
+        """A forward pass of one example takes `forward_flops`, in training `training_flops`.
 
-        `evaluations()` gives the forward passes for making data so far, `seconds()` the wall time; both include the
-        earlier sessions.
+        `evaluations()` gives the forward passes for making data so far, those of the earlier sessions included. This
+        session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
+        continued after their last checkpoint. The rows of `clock` are up to date whenever a checkpoint has the time.
         """
         self.forward_flops = forward_flops
-        self.training_flops = forward_flops if training_flops is None else training_flops
+        self.training_flops = training_flops
         self._evaluations = evaluations
-        self._seconds = seconds
+        self._settle = clock.settle
+        self._started = started
+        self._earlier = earlier
         self._examples = 0
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the earlier sessions and this one."""
+        return self._earlier + time.monotonic() - self._started
 
     @property
     def flops(self) -> int:
@@ -283,14 +256,16 @@ class Cost(L.Callback):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log what the run has cost so far."""
-        pl_module.log_dict({"cost.flops": float(self.flops), "cost.seconds": self._seconds()})
+        pl_module.log_dict({"cost.flops": float(self.flops), "cost.seconds": self.seconds})
 
     def summary(self) -> dict[str, float]:
         """Entries for `summary.json`."""
-        return {"flops": self.flops, "wall_seconds": self._seconds()}
+        return {"flops": self.flops, "wall_seconds": self.seconds}
 
     def state_dict(self) -> dict[str, Any]:
-        return {"examples": self._examples}
+        self._settle()
+        return {"examples": self._examples, "seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._examples = state_dict["examples"]
+        self._earlier = max(self._earlier, state_dict.get("seconds", 0.0))  # 0.2 has it elsewhere, and in phases.csv

@@ -75,11 +75,10 @@ def newest_sound(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     for path in (last, best):
         try:
             checkpoint = read_checkpoint(path)
+            if not {"epoch", "hyper_parameters"} <= checkpoint.keys():
+                raise UsageError(f"{path}: not a checkpoint to continue from")
         except UsageError as error:
             damage.append(str(error))
-            continue
-        if not {"epoch", "hyper_parameters"} <= checkpoint.keys():
-            damage.append(f"{path}: not a checkpoint to continue from")
             continue
         if damage:
             log.warning("%s; continuing from %s, after epoch %d", damage[0], path.name, checkpoint["epoch"])
@@ -104,8 +103,7 @@ def checkpoint_file(path: Path, key: str = "checkpoint") -> Path:
     """
     if not path.is_dir():
         return path
-    for name in (BEST, LAST):
-        file = path / CHECKPOINTS / name
+    for file in (path / CHECKPOINTS / BEST, path / CHECKPOINTS / LAST):
         if file.is_file():
             return file
     raise UsageError(f"{key}={path}: this folder has no checkpoints/best.ckpt or checkpoints/last.ckpt")
@@ -138,7 +136,8 @@ def check_whole(path: Path, key: str | None = None) -> None:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise UsageError(f"{where}: not a whole checkpoint ({_first_line(error)})") from error
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise UsageError(f"{where}: not a whole checkpoint ({reason})") from error
     if damaged is not None:
         raise UsageError(f"{where}: damaged (wrong checksum of {damaged}); restore the file")
 
@@ -147,7 +146,3 @@ def weights_in_use(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The network's own state within that of its module: the averaged weights where there are any."""
     prefix = AVERAGED if any(name.startswith(AVERAGED) for name in state) else TRAINED
     return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,13 +1,12 @@
 """The sections `trainer`, `optimizer` and `logger` of the configuration. Nothing heavy is imported here."""
 
-import math
 import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 from hexlit.extras import install
+from hexlit.settings import Settings, number, one_of
 from hexlit.tracking.config import WandbConfig as WandbConfig
 
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
@@ -17,93 +16,65 @@ MONITOR_MODES = ("max", "min")
 
 
 @dataclass
-class OptimizerConfig:
+class OptimizerConfig(Settings, section="optimizer"):
     """How the weights are updated."""
 
     name: str = one_of(OPTIMIZERS, "adamw")
     """Optimizer. `adamw`: 8 bytes of state per parameter. `sgd`: with Nesterov momentum, 4 bytes. `adamw_bf16`: AdamW
     with moments in bfloat16, 4 bytes. `adafactor`: steps relative to the parameters, hardly any state."""
-    lr: float = 2e-3
+    lr: float = number(2e-3, "(0, inf)")
     """Learning rate at its highest."""
     lr_scaling: str = one_of(LR_SCALINGS, "none")
     """Scaling of `lr`, meant for `lr_batch` examples a step, to the batch of the run. `none`, `linear` (by
     batch / lr_batch, Goyal et al. 2017) or `sqrt` (by its square root, which suits adamw; Malladi et al. 2022)."""
-    lr_batch: int = 512
+    lr_batch: int = number(512, "[1, inf)")
     """Batch size that `lr` is meant for, in examples per step."""
-    weight_decay: float = 1e-4
+    weight_decay: float = number(1e-4, "[0, inf)")
     """Weight decay of matrices and kernels: L2 for sgd, decoupled otherwise. Biases and norms have none."""
-    momentum: float | None = None
+    momentum: float | None = number(None, "[0, 1)")
     """Momentum of sgd; first beta of adamw and adamw_bf16. None: 0.9. adafactor has none."""
     schedule: str = one_of(SCHEDULES, "cosine")
     """Course of the learning rate: `cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
-    final_lr_share: float = 0.05
+    final_lr_share: float = number(0.05, "(0, 1]")
     """Learning rate at the end of the cosine, as a share of `lr`."""
-    decay_share: float = 1.0
+    decay_share: float = number(1.0, "(0, 1]")
     """Share of the run during the fall of the cosine; afterwards the rate stays at `final_lr_share` of `lr`."""
-    warmup_steps: int = 100
+    warmup_steps: int = number(100, "[0, inf)")
     """Length of the linear rise of the learning rate to `lr`, in steps."""
 
     def __post_init__(self) -> None:
-        check_words(self, "optimizer")
-        if self.lr_batch < 1:
-            raise UsageError(f"optimizer.lr_batch={self.lr_batch}: must be 1 or more")
-        if self.lr <= 0 or not math.isfinite(self.lr):
-            raise UsageError(f"optimizer.lr={self.lr}: a learning rate is above 0")
-        if self.weight_decay < 0:
-            raise UsageError(f"optimizer.weight_decay={self.weight_decay}: must be 0 or more")
+        super().__post_init__()
         if self.momentum is not None and self.name == "adafactor":
-            raise UsageError(
-                f"optimizer.momentum={self.momentum}: optimizer.name=adafactor has no momentum; leave it out (null), "
-                "or choose adamw_bf16"
-            )
-        if not 0 < self.decay_share <= 1:
-            raise UsageError(f"optimizer.decay_share={self.decay_share}: a share above 0, up to 1")
-        if not 0 <= (self.momentum or 0) < 1 or not 0 < self.final_lr_share <= 1 or self.warmup_steps < 0:
-            raise UsageError(
-                f"optimizer: momentum={self.momentum} lies in [0, 1), final_lr_share={self.final_lr_share} in (0, 1], "
-                f"warmup_steps={self.warmup_steps} is 0 or more"
-            )
+            raise UsageError(f"optimizer.momentum={self.momentum}: optimizer.name=adafactor has no momentum")
 
 
 @dataclass
-class TrainerConfig:
+class TrainerConfig(Settings, section="trainer"):
     """Length of the training, and how its steps are made."""
 
-    max_epochs: int = 40
+    max_epochs: int = number(40, "[1, inf)")
     """Number of epochs. An epoch of self-play is self-play, optimisation and evaluation."""
     max_time: str | None = None
     """Time limit of a run, `hours:minutes:seconds` or `days:hours:minutes:seconds`: no epoch begins after it. A resumed
     run gets the full time again. A run that cannot finish all its epochs says so early. None: no limit."""
-    max_flops: float | None = None
+    max_flops: float | None = number(None, "(0, inf)")
     """Limit of floating-point operations, such as 1e15: no epoch begins after it. Training counts, and also the
     network's work when it makes its own data. Evaluation and validation do not count. Unlike `max_time` it ends the
     same run at the same epoch on every machine."""
-    patience: int | None = None
+    patience: int | None = number(None, "[1, inf)")
     """Measured epochs without a better `monitor` before training ends. The run then ends with the weights of its best
     epoch, also if it ends for another reason. None: never stop early, and keep the weights of the last epoch."""
     monitor: str = "train.loss"
     """Metric, a column of metrics.csv, that decides the best epoch for `patience` and `best.ckpt`."""
     monitor_mode: str = one_of(MONITOR_MODES, "min")
     """Whether the highest (`max`) or the lowest (`min`) value of `monitor` is the best."""
-    gradient_clip: float = 5.0
+    gradient_clip: float = number(5.0, "[0, inf)")
     """Largest norm of the gradient; larger ones are scaled down to it. 0: no clipping."""
-    ema_decay: float = 0.0
+    ema_decay: float = number(0.0, "[0, 1)")
     """Decay per step of the averaged weights (EMA), used for play and evaluation. 0: no average."""
 
     def __post_init__(self) -> None:
-        check_words(self, "trainer")
-        if self.max_epochs < 1:
-            raise UsageError(f"trainer.max_epochs={self.max_epochs}: must be 1 or more")
-        if self.max_flops is not None and not 0 < self.max_flops < math.inf:
-            raise UsageError(f"trainer.max_flops={self.max_flops}: a number above 0, such as 1e15")
-        if self.patience is not None and self.patience < 1:
-            raise UsageError(f"trainer.patience={self.patience}: must be 1 or more, or null to never stop early")
-        if not self.monitor:
-            raise UsageError("trainer.monitor='': name a column of metrics.csv, such as train.loss")
-        if self.gradient_clip < 0:
-            raise UsageError(f"trainer.gradient_clip={self.gradient_clip}: must be 0 or more")
-        if not 0 <= self.ema_decay < 1:
-            raise UsageError(f"trainer.ema_decay={self.ema_decay}: must be at least 0 and below 1, such as 0.99")
+        super().__post_init__()
         if self.max_time is not None and not re.fullmatch(r"(\d+:)?\d+:\d{1,2}:\d{1,2}", self.max_time):
             raise UsageError(f"trainer.max_time={self.max_time}: write hours:minutes:seconds, such as 00:30:00")
 
@@ -117,7 +88,7 @@ class TrainerConfig:
 
 
 @dataclass
-class LoggerConfig:
+class LoggerConfig(Settings, section="logger"):
     """Loggers in addition to `metrics.csv`, which is always written."""
 
     wandb: WandbConfig = field(default_factory=WandbConfig)
@@ -125,5 +96,6 @@ class LoggerConfig:
     """Whether to write TensorBoard event files to `tensorboard/` in the run's folder (extra `tensorboard`)."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.tensorboard and not (find_spec("tensorboard") or find_spec("tensorboardX")):
             raise UsageError(f"logger.tensorboard=true: needs a package; {install('tensorboard')}")

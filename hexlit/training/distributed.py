@@ -85,12 +85,16 @@ class SummedGradients(DDPStrategy):
         return broadcast(obj)
 
 
-def surroundings(ranks: Ranks) -> list[LightningEnvironment]:
-    """Plugins that tell who started this process, where the strategy does not.
+def hardware_arguments(
+    profile: DeviceProfile, ranks: Ranks, lost: Lost | None, plugins: Sequence[Any]
+) -> dict[str, Any]:
+    """The arguments of `Trainer` that choose devices, processes and precision, with `plugins` of other kinds.
 
-    Lightning would detect Slurm by itself and take its signals, which belong to the starter of the job.
+    Lightning would detect Slurm by itself and take its signals, which belong to the starter of the job. So a plugin
+    tells who started this process, where the strategy does not.
     """
-    return [] if ranks.several else [LightningEnvironment()]
+    started = [] if ranks.several else [LightningEnvironment()]
+    return device_arguments(profile, ranks, lost) | precision_arguments(profile, [*plugins, *started])
 
 
 def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = None) -> dict[str, Any]:
@@ -101,16 +105,11 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = N
     if not ranks.several:
         return {"devices": profile.devices}
     sees_own_card = isinstance(profile.devices, list) and len(profile.devices) < ranks.local_size
+    backend = BACKENDS[profile.device.type]
     return {
         "devices": profile.devices,
         "num_nodes": ranks.size if sees_own_card else ranks.machines,
-        "strategy": SummedGradients(
-            ranks,
-            lost,
-            sees_own_card,
-            process_group_backend=BACKENDS[profile.device.type],
-            timeout=TIMEOUT,
-        ),
+        "strategy": SummedGradients(ranks, lost, sees_own_card, process_group_backend=backend, timeout=TIMEOUT),
         "use_distributed_sampler": False,  # every rank draws the batches of one process, and takes its part
     }
 
@@ -122,17 +121,13 @@ def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
     try:
         socket.getaddrinfo(ranks.address, ranks.port)
     except OSError:  # the ranks would wait for one another forever
-        raise UsageError(
-            f"MASTER_ADDR={ranks.address}: no machine of this name is known here; set MASTER_ADDR to that of rank 0"
-        ) from None
+        raise UsageError(f"MASTER_ADDR={ranks.address}: no machine of this name is known here") from None
     if profile.train_batch < ranks.size:
-        raise UsageError(
-            f"accelerator.train_batch={profile.train_batch}: {ranks.size} devices share a batch; choose more examples"
-        )
+        raise UsageError(f"accelerator.train_batch={profile.train_batch}: must be {ranks.size} or more, one a device")
     if profile.micro_batch == 1:
-        raise UsageError("accelerator.micro_batch=1: several devices take 2 or more examples at once each")
+        raise UsageError("accelerator.micro_batch=1: must be 2 or more with several devices")
     if profile.compile:
-        raise UsageError("accelerator.compile=true: the network is compiled on one device only; leave it out")
+        raise UsageError("accelerator.compile=true: works on one device only")
 
 
 def shutdown(strategy: Strategy, *, failed: bool) -> None:

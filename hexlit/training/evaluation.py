@@ -1,61 +1,30 @@
-"""Callbacks that make an epoch's phases visible: optimisation and evaluation, timed and shown."""
+"""The end of an epoch, timed, measured and shown; and the end of a run: its reasons, and how it is told."""
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+import logging
+import math
+import os
+import shlex
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import lightning as L
 from torch import Tensor
 
 from hexlit.accelerate.collectives import on_writer
+from hexlit.errors import UsageError
 from hexlit.training.batches import whole_size
-from hexlit.training.phases import SAVING, FigureDisplay, PhaseClock
-from hexlit.training.stopping import StopAtTarget
+from hexlit.training.budget import budgets
+from hexlit.training.config import TrainerConfig
+from hexlit.training.phases import FigureDisplay, PhaseClock
 from hexlit.training.task import Evaluation
 
-Figures = Mapping[str, Any]
+log = logging.getLogger(__name__)
 
 
-class OptimisationPhase(L.Callback):
-    """Times the optimisation steps of each epoch as the phase `training`, and shows the mean losses."""
-
-    def __init__(self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples") -> None:
-        """Rows go to `clock`, losses to `display`; one example counts as one `unit`."""
-        self._clock = clock
-        self._display = display
-        self._unit = unit
-        self._open = contextlib.ExitStack()
-        self._phase: Any = None
-
-    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The first step is next."""
-        phase = self._clock.phase("training", trainer.current_epoch, goal=float(trainer.num_training_batches))
-        self._phase = self._open.enter_context(phase)
-
-    def on_train_batch_end(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
-        """A step is done."""
-        self._phase.add(**{self._unit: whole_size(pl_module, batch)})
-        self._phase.advance(batch_idx + 1)
-
-    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The last step is done; another phase follows."""
-        self._open.close()
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The last step is done."""
-        self._open.close()
-        losses = {name: value for name, value in logged(trainer, "train.").items() if name.endswith("loss")}
-        self._display.update(epoch=trainer.current_epoch, losses=losses)
-
-    def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
-        """Close the phase; it leaves no row."""
-        self._open.__exit__(type(exception), exception, exception.__traceback__)
-
-
-class ValidationPhase(L.Callback):
-    """Times the validation of each epoch as the phase `validation`, shows its results, and keeps them.
+class EpochPhases(L.Callback):
+    """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the results.
 
     Attributes:
         rows: the logged `val.*`, by epoch.
@@ -64,7 +33,10 @@ class ValidationPhase(L.Callback):
     def __init__(
         self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples", shown: Collection[str] = ("loss",)
     ) -> None:
-        """Rows go to `clock`, the figures named in `shown` to `display`; one example counts as one `unit`."""
+        """Rows go to `clock`, mean losses and the validation figures named in `shown` to `display`.
+
+        One example counts as one `unit`.
+        """
         self._clock = clock
         self._display = display
         self._unit = unit
@@ -73,6 +45,11 @@ class ValidationPhase(L.Callback):
         self._phase: Any = None
         self.rows: dict[int, dict[str, float]] = {}
 
+    @property
+    def state_key(self) -> str:
+        """As in checkpoints of 0.2."""
+        return "ValidationPhase"
+
     def state_dict(self) -> dict[str, Any]:
         return {"rows": dict(self.rows)}
 
@@ -80,42 +57,113 @@ class ValidationPhase(L.Callback):
         self.rows = state_dict["rows"]
 
     def of(self, epoch: int | None) -> dict[str, float]:
-        """Results after `epoch`, None for the latest; empty without validation."""
+        """Results of validation after `epoch`, None for the latest; empty without validation."""
         return self.rows.get(max(self.rows, default=0) if epoch is None else epoch, {})
 
-    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The first batch is next."""
-        goal = float(sum(trainer.num_val_batches))
-        self._phase = self._open.enter_context(self._clock.phase("validation", trainer.current_epoch, goal=goal))
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The first step is next."""
+        self._begin("training", trainer.current_epoch, trainer.num_training_batches)
 
-    def on_validation_batch_end(
-        self,
-        trainer: L.Trainer,
-        pl_module: L.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
-    ) -> None:
-        """A batch is done."""
-        self._phase.add(**{self._unit: whole_size(pl_module, batch)})
-        self._phase.advance(batch_idx + 1)
+    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The last step is done, the first batch of validation is next."""
+        self._begin("validation", trainer.current_epoch, sum(trainer.num_val_batches))
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The last batch is done."""
         self._open.close()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Show the figures and keep them."""
-        found = logged(trainer, "val.")
-        if found:
-            self.rows[trainer.current_epoch] = found
-            losses = {f"val {name}": value for name, value in found.items() if name in self._shown}
+        """The last step is done: show the losses, and keep the results of validation."""
+        self._open.close()
+        losses = {name: value for name, value in logged(trainer, "train.").items() if name.endswith("loss")}
+        self._display.update(epoch=trainer.current_epoch, losses=losses)
+        validated = logged(trainer, "val.")
+        if validated:
+            self.rows[trainer.current_epoch] = validated
+            losses = {f"val {name}": value for name, value in validated.items() if name in self._shown}
             self._display.update(epoch=trainer.current_epoch, losses=losses)
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         """Close the phase; it leaves no row."""
         self._open.__exit__(type(exception), exception, exception.__traceback__)
+
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """A batch is done."""
+        self._phase.add(**{self._unit: whole_size(pl_module, batch)})
+        self._phase.advance(batch_idx + 1)
+
+    on_validation_batch_end = on_train_batch_end
+
+    def _begin(self, name: str, epoch: int, batches: float) -> None:
+        self._open.close()
+        self._phase = self._open.enter_context(self._clock.phase(name, epoch, goal=float(batches)))
+
+
+class StopAtTarget(L.Callback):
+    """Counts measurements with every figure at its threshold or better; enough of them in a row end the run.
+
+    It only decides when a run ends. Figures that judge the run afterwards must come from other examples. Otherwise
+    the same figures would have chosen the end of the run and judged it.
+
+    Attributes:
+        least: smallest value of each figure that counts.
+        wanted: measurements in a row that prove the aim.
+        running: present number of measurements in a row that have reached it.
+        proved_after: epochs done when the aim was proved; None before.
+        figures: the figures of the latest measurement, those of `least` only.
+    """
+
+    def __init__(self, least: Mapping[str, float], wanted: int) -> None:
+        """End the run once every figure of `least` is reached in `wanted` measurements in a row."""
+        self.least = dict(least)
+        self.wanted = wanted
+        self.running = 0
+        self.proved_after: int | None = None
+        self.figures: dict[str, float] = {}
+
+    @property
+    def state_key(self) -> str:
+        """As in checkpoints of 0.2."""
+        return "Proof"
+
+    def judge(self, epochs: int, figures: Mapping[str, Any]) -> bool:
+        """Take the measurement after `epochs` epochs; returns whether the aim is proved, which then stays so.
+
+        A missing figure misses its threshold.
+        """
+        self.figures = {name: float(figures.get(name, math.nan)) for name in self.least}
+        reached = all(self.figures[name] >= least for name, least in self.least.items())
+        self.running = self.running + 1 if reached else 0
+        if self.proved_after is None and self.running >= self.wanted:
+            self.proved_after = epochs
+        return self.proved_after is not None
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Stop a resumed run that had already proved itself."""
+        if self.proved_after is not None:
+            trainer.should_stop = True
+
+    def summary(self) -> dict[str, Any]:
+        """Entries for `summary.json`: the thresholds, the latest figures, and the number of epochs at the proof."""
+        return {
+            "least": self.least,
+            "evaluations": self.wanted,
+            "running": self.running,
+            "figures": self.figures,
+            "proved_after": self.proved_after,
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.summary()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue the count; it starts again if the checkpoint has other thresholds."""
+        if (state_dict["least"], state_dict["evaluations"]) != (self.least, self.wanted):
+            return
+        self.running, self.proved_after = state_dict["running"], state_dict["proved_after"]
+        self.figures = state_dict["figures"]
 
 
 class EvaluationPhase(L.Callback):
@@ -126,20 +174,19 @@ class EvaluationPhase(L.Callback):
     Attributes:
         prefix: see `Evaluation`.
         latest: figures of the latest measurement.
+        target: gets the figures that are not final, and may end the run; a callback of its own.
         measured_after: epochs done at the latest measurement; None before.
     """
 
-    def __init__(
-        self, measured: Evaluation, clock: PhaseClock, display: FigureDisplay, target: StopAtTarget | None = None
-    ) -> None:
-        """Figures that are not final go to `target`, which may end the run."""
+    def __init__(self, measured: Evaluation, clock: PhaseClock, display: FigureDisplay) -> None:
+        """Measure as `measured` says; rows go to `clock`, figures to `display`."""
+        self.target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
         self._measure = measured.measure
         self.prefix = measured.prefix
         self._clock = clock
         self._display = display
         self._every_epochs = measured.every_epochs
-        self._target = target
-        self.latest: Figures = {}
+        self.latest: Mapping[str, Any] = {}
         self.measured_after: int | None = None
 
     def state_dict(self) -> dict[str, Any]:
@@ -154,9 +201,9 @@ class EvaluationPhase(L.Callback):
         if not self.is_due(trainer):
             return
         epoch, final = trainer.current_epoch, _is_last(trainer)
-        if self._target is not None or not final:
+        if self.target is not None or not final:
             self.evaluate(epoch, final=False)
-        if self._target is not None and self._target.judge(epoch + 1, self.latest):
+        if self.target is not None and self.target.judge(epoch + 1, self.latest):
             final = trainer.should_stop = True
         if final:
             self.evaluate(epoch, final=True)
@@ -183,36 +230,8 @@ class EvaluationPhase(L.Callback):
         self._display.update(epoch=epoch, figures=self.latest)
 
 
-class Saving(L.Callback):
-    """Names the time from the end of an epoch to the next phase: checkpoints and logs are written.
-
-    This callback comes right before the checkpoints.
-    """
-
-    def __init__(self, clock: PhaseClock) -> None:
-        """`clock` keeps the time."""
-        self._clock = clock
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The epoch has been measured."""
-        self._clock.outside(SAVING, trainer.current_epoch)
-
-
 def _is_last(trainer: L.Trainer) -> bool:
     return trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
-
-
-class LogFigures(L.Callback):
-    """Logs numbers that a part of the run keeps, after every epoch."""
-
-    def __init__(self, figures: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
-        """`figures()` gives numbers by prefix and name; they are logged as `prefix.name`."""
-        self._figures = figures
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Log them."""
-        for prefix, figures in self._figures().items():
-            pl_module.log_dict({f"{prefix}.{name}": float(value) for name, value in figures.items()})
 
 
 def logged(trainer: L.Trainer, prefix: str) -> dict[str, float]:
@@ -222,3 +241,145 @@ def logged(trainer: L.Trainer, prefix: str) -> dict[str, float]:
         for name, value in trainer.callback_metrics.items()
         if name.startswith(prefix) and isinstance(value, Tensor)
     }
+
+
+class EarlyStopping(L.Callback):
+    """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and restores the best epoch's weights.
+
+    Only epochs that logged the metric count. Better means strictly better: of equal epochs the first is the best, and
+    NaN never is. The epoch is the one of `best.ckpt`. This callback comes after everything that logs, and before the
+    checkpoints, which hold a copy of the best weights for a resumed run.
+
+    Attributes:
+        best: the metric in the best epoch; None before there is one.
+        best_epoch: its number.
+        restored: whether the module has the weights of an earlier epoch than its last again.
+    """
+
+    def __init__(self, config: TrainerConfig, measured: str | None = None) -> None:
+        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
+
+        Metrics that begin with `measured.` are not logged in every epoch.
+        """
+        self.monitor, self._mode, self._patience = config.monitor, config.monitor_mode, config.patience
+        self._sign = 1.0 if config.monitor_mode == "max" else -1.0
+        self._rare = () if measured is None else (f"{measured}.",)
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+        self.restored = False
+        self._waited = 0
+        self._seen = False
+        self._weights: dict[str, Tensor] | None = None
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Stop a resumed run that had already ended early."""
+        self._stop_if_in_vain(trainer)
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Forget the metric; Lightning would keep it through epochs that do not measure it."""
+        trainer.callback_metrics.pop(self.monitor, None)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Compare the epoch with the best one."""
+        metrics = trainer.callback_metrics
+        if self.monitor not in metrics:
+            self._check_name(trainer)
+            return
+        self._seen = True
+        value = float(metrics[self.monitor])
+        if not math.isnan(value) and (self.best is None or self._sign * value > self._sign * self.best):
+            self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
+            if self._patience is not None:
+                state = pl_module.state_dict()  # views, which the next step would change
+                self._weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
+        else:
+            self._waited += 1
+        self._stop_if_in_vain(trainer)
+
+    def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Restore the best weights: parameters, running averages and statistics of batch norm."""
+        if self._weights is not None and self.best_epoch != trainer.current_epoch - 1:
+            pl_module.load_state_dict(self._weights)
+            self.restored = True
+            log.info("the run ends with the weights of epoch %s, the best by %s", self.best_epoch, self.monitor)
+
+    def summary(self) -> dict[str, Any]:
+        """Entries for `summary.json`: the metric, its best value and epoch, and whether its weights are in use."""
+        return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "monitor": [self.monitor, self._mode],
+            "best": self.best,
+            "best_epoch": self.best_epoch,
+            "waited": self._waited,
+            "weights": self._weights,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint.
+
+        Raises:
+            UsageError: it was written with another metric.
+        """
+        saved, present = state_dict["monitor"], [self.monitor, self._mode]
+        for key, was, value in zip(("monitor", "monitor_mode"), saved, present, strict=True):
+            if was != value:
+                raise UsageError(
+                    f"trainer.{key}={value}: the run was started with trainer.{key}={was}; keep it to resume"
+                )
+        if self._patience is not None and state_dict["weights"] is None:
+            return  # the best epoch's weights were not kept, so the search for the best begins here
+        self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
+        self._waited, self._seen = state_dict["waited"], self.best is not None
+        self._weights = None if self._patience is None else state_dict["weights"]
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether `trainer.patience` is used up."""
+        return self._patience is not None and self._waited >= self._patience
+
+    def _stop_if_in_vain(self, trainer: L.Trainer) -> None:
+        if self.in_vain:
+            trainer.should_stop = True
+
+    def _check_name(self, trainer: L.Trainer) -> None:
+        """Tell an epoch without a measurement from an unknown name, as early as possible."""
+        names = sorted(map(str, trainer.callback_metrics))
+        rooms = (self.monitor.partition(".")[0] + ".", *self._rare)
+        everything = trainer.current_epoch + 1 == trainer.max_epochs or any(name.startswith(rooms) for name in names)
+        if not self._seen and everything:
+            raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}")
+
+
+PROVED, ALL_EPOCHS, PATIENCE, STOPPED, INTERRUPTED = "proved", "epochs", "trainer.patience", "stopped", "interrupted"
+"""Reasons beside the settings of the budgets; `stopped`: another callback ended it, such as a pruner."""
+
+
+def ending_of(
+    trainer: L.Trainer, *, target: StopAtTarget | None, stopping: EarlyStopping, interrupted_after: int | None = None
+) -> dict[str, Any]:
+    """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the state of the
+    proof.
+
+    `interrupted_after` is the number of epochs in the checkpoint that an interrupted run had begun with.
+    """
+    epochs = int(trainer.current_epoch)
+    settings = [budget.setting for budget in budgets(trainer) if budget.ended]
+    if interrupted_after is not None:
+        why, epochs = INTERRUPTED, max(epochs, interrupted_after)
+    elif target is not None and target.proved_after is not None:
+        why = PROVED
+    elif trainer.max_epochs is not None and 0 <= trainer.max_epochs <= epochs:
+        why = ALL_EPOCHS
+    else:
+        why = next(iter(settings), PATIENCE if stopping.in_vain else STOPPED)
+    proof = None if target is None else target.summary()
+    return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "proof": proof}
+
+
+def command_to_go_on(folder: Path, trainer: TrainerConfig) -> str:
+    """The shell command that continues the run in `folder` to its last epoch."""
+    limits = {"trainer.max_time": trainer.max_time, "trainer.max_flops": trainer.max_flops}
+    lifted = [f"{name}=null" for name, value in limits.items() if value is not None]
+    return "hexlit train " + shlex.join([f"resume={os.path.relpath(folder)}", *lifted])

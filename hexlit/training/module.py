@@ -1,11 +1,15 @@
-"""The optimisation step that every task shares: micro-batches, mixed precision, clipping, averaging, recovery."""
+"""The optimisation step that every task shares: micro-batches, mixed precision, clipping, averaging, recovery.
+
+And its guard against losses and gradients that are no numbers.
+"""
 
 import logging
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import lightning as L
 import torch
@@ -14,17 +18,21 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from hexlit.accelerate.collectives import all_gather, all_reduce
 from hexlit.accelerate.compiling import compile_for_training
+from hexlit.accelerate.events import on_its_way
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
-from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, whole_size
+from hexlit.files import replacing
+from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
 from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import RunningAverage, adapt_state, build_optimizer, learning_rate_factor, scaled_lr
-from hexlit.training.steps import StepClock
+from hexlit.training.usage import StepClock
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class TrainedModule(L.LightningModule):
@@ -106,23 +114,19 @@ class TrainedModule(L.LightningModule):
         if not self.profile.compile:
             return None
         self.to(self.profile.device)
-        while True:
-            batch = self.example_batch(self.micro_batch)
-            try:
-                return compile_for_training(
-                    self.net, self.profile, partial(self._loss, batch), dynamic=self.dynamic_shapes
-                )
-            except (RuntimeError, MemoryError) as error:
-                said = " ".join(str(error).split())[:120]
-            release(self.device)
-            self._halve(self.micro_batch, said)
+
+        def compile_it() -> float | None:
+            loss = partial(self._loss, self.example_batch(self.micro_batch))
+            return compile_for_training(self.net, self.profile, loss, dynamic=self.dynamic_shapes)
+
+        return self._in_memory(compile_it, self.micro_batch)
 
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Update the weights with one batch; returns its losses."""
         self.clock.end("load")
         optimizer = self.optimizers()
         assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
-        losses = self._gradients_in_memory(batch, optimizer)
+        losses = self._in_memory(partial(self._gradients, batch), batch_size(batch))
         try:
             # Lightning calls a step of manual optimisation inside its autocast, which would round the update.
             with torch.autocast(self.device.type, enabled=False):
@@ -130,10 +134,8 @@ class TrainedModule(L.LightningModule):
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            raise UsageError(
-                f"training: {self.device} has no memory left for the optimizer's state; choose a smaller net, or an "
-                "optimizer that keeps less: optimizer=adamw_bf16 or optimizer=adafactor"
-            ) from error
+            advice = "choose a smaller net, or optimizer=adamw_bf16 or optimizer=adafactor"
+            raise UsageError(f"training: {self.device} has no memory for the optimizer's state; {advice}") from error
         optimizer.zero_grad()
         self._learning_rate = float(optimizer.param_groups[0]["lr"])
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
@@ -155,7 +157,7 @@ class TrainedModule(L.LightningModule):
                 means[name] = means.get(name, 0.0) + value * share
         if self.ranks.several:
             of_ranks = all_gather({name: float(value) for name, value in means.items()})
-            means = {name: sum(found.get(name, 0.0) for found in of_ranks) for name in of_ranks[0]}
+            means = {name: sum(own.get(name, 0.0) for own in of_ranks) for name in of_ranks[0]}
         named = {f"val.{name}": value for name, value in means.items()}
         self.log_dict(named, on_step=False, on_epoch=True, batch_size=count)
 
@@ -216,9 +218,9 @@ class TrainedModule(L.LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Restore the micro-batch. A checkpoint is saved within the end of its epoch."""
-        found = checkpoint.get("micro_batch", {})
-        if found.get("asked") == self.profile.micro_batch and found["fits"] < self.micro_batch:
-            self.micro_batch = found["fits"]
+        saved = checkpoint.get("micro_batch", {})
+        if saved.get("asked") == self.profile.micro_batch and saved["fits"] < self.micro_batch:
+            self.micro_batch = saved["fits"]
             log.info("continuing with %d examples at once, as memory ran out before", self.micro_batch)
         progress = checkpoint["loops"]["fit_loop"]["epoch_progress"]
         for part in ("current", "total"):
@@ -227,38 +229,32 @@ class TrainedModule(L.LightningModule):
     def _loss(self, batch: Any) -> Tensor:
         return self.losses(self.output(batch), batch)["loss"]
 
-    def _gradients_in_memory(self, batch: Any, optimizer: Any) -> dict[str, Tensor]:
-        """`_gradients`, with a smaller micro-batch each time that memory runs out."""
+    def _in_memory(self, work: Callable[[], T], examples: int) -> T:
+        """The result of `work` on so many `examples`, with a smaller micro-batch each time that memory runs out."""
         while True:
             try:
-                return self._gradients(batch)
+                return work()
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                said = " ".join(str(error).split())[:120]
+                reason, tried = " ".join(str(error).split())[:120], min(self.micro_batch, examples)
+                full = f"training: {self.device} is out of memory"
                 if self.ranks.several:
-                    raise UsageError(
-                        f"training: {self.device} is out of memory with {self.micro_batch} examples at once ({said}); "
-                        f"set accelerator.micro_batch={max(2, self.micro_batch // 2)}"
-                    ) from error
+                    least = max(2, self.micro_batch // 2)
+                    raise UsageError(f"{full} ({reason}); set accelerator.micro_batch={least}") from error
+                if tried == 1:
+                    advice = "choose a smaller net, or accelerator.checkpoint_gradients=true"
+                    raise UsageError(f"{full} with a single example ({reason}); {advice}") from error
             # Only here, after the exception is gone, can its memory be freed.
-            optimizer.zero_grad()
+            self.zero_grad()
             release(self.device)
-            self._halve(min(self.micro_batch, batch_size(batch)), said)
-
-    def _halve(self, tried: int, said: str) -> None:
-        if tried == 1:
-            raise UsageError(
-                f"training: {self.device} is out of memory with a single example ({said}); "
-                "choose a smaller net, or accelerator.checkpoint_gradients=true"
+            self.micro_batch = (tried + 1) // 2
+            log.warning(
+                "out of memory with %d examples at once (%s); continuing with %d, and with the same examples a step",
+                tried,
+                reason,
+                self.micro_batch,
             )
-        self.micro_batch = (tried + 1) // 2
-        log.warning(
-            "out of memory with %d examples at once (%s); continuing with %d, and with the same examples a step",
-            tried,
-            said,
-            self.micro_batch,
-        )
 
     def _gradients(self, batch: Any) -> dict[str, Tensor]:
         """Add up the gradients of a batch; returns the means of its losses."""
@@ -284,3 +280,74 @@ class TrainedModule(L.LightningModule):
             return parts_of(batch, self.micro_batch)
         most = -(-whole // self.ranks.size)
         return equal_parts_of(batch, math.ceil(most / self.micro_batch))
+
+
+TOO_MANY_SKIPPED = 10
+"""Steps in a row without finite gradients that end a run."""
+
+
+class FiniteGuard(L.Callback):
+    """Ends a run whose loss is NaN or infinite, and saves the batch that caused it in `nan_batch.pt`.
+
+    A loss is read one step later: cuda has finished it by then, so there is no wait. Its gradients are not finite
+    either, so it has changed no weight (see `TrainedModule`). Steps skipped because only their gradients were not
+    finite are logged as `steps.skipped`, with a warning. Ten of them in a row, over epochs, end the run. With float16
+    the scaler skips the first steps of a run, until its factor is small enough.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """The batch is saved in `folder`."""
+        self._path = folder / "nan_batch.pt"
+        self._unseen: tuple[Callable[[], float], Any, int] | None = None
+        self._steps = 0
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Check the loss of the step before."""
+        self._steps += 1
+        self._look(trainer)
+        self._unseen = (on_its_way(outputs["loss"]), batch, batch_idx)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Check the loss of the last step, and count the skipped steps."""
+        self._look(trainer)
+        self._unseen = None
+        skipped = int(getattr(pl_module, "skipped_steps", 0))
+        pl_module.log("steps.skipped", float(skipped))
+        self._refuse_skipped(pl_module, TOO_MANY_SKIPPED)
+        if skipped:
+            log.warning(
+                "epoch %d: %d of %d steps had gradients that were not finite, and changed no weight",
+                trainer.current_epoch,
+                skipped,
+                trainer.num_training_batches,
+            )
+
+    def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """A run of fewer steps has learned nothing if it skipped them all."""
+        if self._steps:
+            self._refuse_skipped(pl_module, self._steps)
+
+    def _refuse_skipped(self, module: L.LightningModule, most: int) -> None:
+        in_a_row = int(getattr(module, "skipped_in_a_row", 0))
+        if in_a_row >= most:
+            raise UsageError(
+                f"training: none of the latest {in_a_row} steps had finite gradients (epoch {module.current_epoch}); "
+                "lower optimizer.lr, or use accelerator.precision=32-true"
+            )
+
+    def _look(self, trainer: L.Trainer) -> None:
+        if self._unseen is None:
+            return
+        arriving, batch, step = self._unseen
+        loss = arriving()
+        if math.isfinite(loss):
+            return
+        tensors = [tensor.cpu() for tensor in tensors_of(batch)]
+        with replacing(self._path) as part:
+            torch.save({"batch": tensors, "epoch": trainer.current_epoch, "step": step, "loss": loss}, part)
+        raise UsageError(
+            f"training: the loss is {loss} at step {step} of epoch {trainer.current_epoch}; the batch is saved "
+            f"in {self._path}; lower optimizer.lr, or use accelerator.precision=32-true"
+        )

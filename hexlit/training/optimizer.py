@@ -1,6 +1,7 @@
 """Optimizers, learning rates and the running average of the weights."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
@@ -48,7 +49,7 @@ def adapt_state(optimizer: torch.optim.Optimizer) -> None:
         for parameter in group["params"]:
             state = optimizer.state.get(parameter, {})
             for name, value in state.items():
-                if not isinstance(value, torch.Tensor):
+                if not isinstance(value, Tensor):
                     continue
                 if name == "step" and "fused" in group:
                     state[name] = value.to(parameter.device if group["fused"] else "cpu")
@@ -64,8 +65,8 @@ def scaled_lr(config: OptimizerConfig, batch: int) -> float:
 
 def optimizer_state_bytes(optimizer: torch.optim.Optimizer) -> int:
     """Bytes of the tensors that `optimizer` keeps in addition to the parameters; 0 before its first step."""
-    kept = (value for state in optimizer.state.values() for value in state.values() if isinstance(value, torch.Tensor))
-    return sum(tensor.numel() * tensor.element_size() for tensor in kept)
+    values = (value for state in optimizer.state.values() for value in state.values())
+    return sum(value.numel() * value.element_size() for value in values if isinstance(value, Tensor))
 
 
 def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float]) -> Callable[[int], float]:
@@ -81,11 +82,32 @@ def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float])
     return factor
 
 
-Closure = Callable[[], float]
+Closure = Callable[[], float] | None
 Parameters = Iterable[Tensor] | Iterable[dict[str, Any]]
 
 
-class AdamWBf16(Optimizer):
+class _ByParameter(Optimizer, ABC):
+    """An optimizer that updates one parameter after another."""
+
+    @torch.no_grad()
+    def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
+        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, parameter.grad.float(), group)
+        return loss
+
+    @abstractmethod
+    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        """Update `parameter` by its `gradient` in float32."""
+
+
+class AdamWBf16(_ByParameter):
     """AdamW (Loshchilov & Hutter 2019) with both moments kept in bfloat16: 4 bytes a parameter instead of 8.
 
     The moments are computed in float32 and rounded stochastically when they are stored (Zamirai et al. 2020): up or
@@ -109,23 +131,18 @@ class AdamWBf16(Optimizer):
         seed = torch.initial_seed() % 2**63
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "seed": seed})
 
-    @torch.no_grad()
-    def step(self, closure: Closure | None = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
-        loss = _evaluated(closure)
-        seed = self.param_groups[0]["seed"]
-        self.param_groups[0]["seed"] = (seed + 1) % 2**63
-        generators: dict[torch.device, torch.Generator] = {}
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                if parameter.device not in generators:
-                    generators[parameter.device] = torch.Generator(parameter.device).manual_seed(seed)
-                self._update(parameter, parameter.grad.float(), group, generators[parameter.device])
+    def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
+        """As for every optimizer, with new random draws."""
+        self._generators: dict[torch.device, torch.Generator] = {}
+        loss = super().step(closure)
+        self.param_groups[0]["seed"] = (self.param_groups[0]["seed"] + 1) % 2**63
         return loss
 
-    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], generator: torch.Generator) -> None:
+    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        device = parameter.device
+        if device not in self._generators:
+            self._generators[device] = torch.Generator(device).manual_seed(self.param_groups[0]["seed"])
+        generator = self._generators[device]
         state = self.state[parameter]
         if not state:
             state["step"] = 0
@@ -157,7 +174,7 @@ def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tens
     return torch.where(x.isfinite(), rounded, x).to(torch.bfloat16)
 
 
-class Adafactor(Optimizer):
+class Adafactor(_ByParameter):
     """Adafactor (Shazeer & Stern 2018) without momentum: it keeps only a row and a column of a matrix's second moments.
 
     Unlike in `torch.optim.Adafactor`, a kernel `[out, in, h, w]` counts as the matrix `[out, in*h*w]`. torch factors
@@ -175,16 +192,6 @@ class Adafactor(Optimizer):
         self, params: Parameters, lr: float = 1e-2, weight_decay: float = 0.0, smallest_scale: float = 1e-2
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "smallest_scale": smallest_scale})
-
-    @torch.no_grad()
-    def step(self, closure: Closure | None = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
-        loss = _evaluated(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, parameter.grad, group)
-        return loss
 
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         state = self.state[parameter]
@@ -215,17 +222,10 @@ def _root_mean_square(x: Tensor) -> Tensor:
     return x.square().mean().sqrt()
 
 
-def _evaluated(closure: Closure | None) -> float | None:
-    if closure is None:
-        return None
-    with torch.enable_grad():
-        return closure()
-
-
 class RunningAverage(nn.Module):
     """Exponential moving average of the weights and buffers of a network; the first update copies them.
 
-    No update waits for the device.
+    An update does not wait for the device, except the first of a process, which reads `n_averaged`.
 
     Attributes:
         module: the averaged network.

@@ -1,18 +1,16 @@
 """The phases of a run and their times: one row of `phases.csv` for every finished phase of every epoch."""
 
-import csv
-import io
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from hexlit.accelerate.gauge import DeviceFigures, DeviceGauge
-from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.accelerate.gauge import DeviceGauge
+from hexlit.training.tables import read_table, write_table
 
 COMPILING = "compiling"
 """Phase for compiling code, or for loading code compiled before."""
@@ -43,6 +41,9 @@ DEVICE = ("peak_device_bytes", "not_measured")
 PER_SECOND = "_per_second"
 """Suffix of the name of a rate; the name of the counted unit comes before it."""
 
+SUMS = ("epochs", "wall_seconds", "cpu_seconds", "work_seconds", "network_seconds", "busy_seconds", "watched_seconds")
+"""Numbers of `PhaseTotals` that add up over phases."""
+
 
 Number = TypeVar("Number", int, float)
 
@@ -50,11 +51,6 @@ Number = TypeVar("Number", int, float)
 def added(left: Number | None, right: Number | None) -> Number | None:
     """The sum; an unmeasured value counts as nothing. None where neither was measured."""
     return left if right is None else right if left is None else left + right
-
-
-def added_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    """The sums by unit; a unit of only one side is kept."""
-    return {**left, **{unit: left.get(unit, 0) + count for unit, count in right.items()}}
 
 
 @dataclass
@@ -71,7 +67,7 @@ class PhaseTotals:
     it. Rates and shares of the network refer to it."""
     network_seconds: float | None = None
     """Part of `work_seconds` that was spent waiting for the network."""
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     """Amount of work, by unit; a unit that was never counted is missing."""
     busy_seconds: float | None = None
     """Part of `watched_seconds` while the device worked."""
@@ -112,20 +108,18 @@ class PhaseTotals:
 
     def include(self, other: "PhaseTotals") -> None:
         """Add the numbers of `other`; a number of only one of the two is kept."""
-        self.epochs += other.epochs
-        self.wall_seconds += other.wall_seconds
-        self.work_seconds += other.work_seconds
-        self.cpu_seconds = added(self.cpu_seconds, other.cpu_seconds)
-        self.network_seconds = added(self.network_seconds, other.network_seconds)
-        self.counts = added_counts(self.counts, other.counts)
-        self.busy_seconds = added(self.busy_seconds, other.busy_seconds)
-        self.watched_seconds += other.watched_seconds
+        for name in SUMS:
+            setattr(self, name, added(getattr(self, name), getattr(other, name)))
+        self.counts.update(other.counts)
         if other.peak_device_bytes is not None:
             self.peak_device_bytes = max(self.peak_device_bytes or 0, other.peak_device_bytes)
         self.not_measured = other.not_measured
 
-    def include_device(self, figures: DeviceFigures) -> None:
-        """Take over the readings of the device over the whole of this phase."""
+    def read_device(self, gauge: DeviceGauge | None, started: float) -> None:
+        """Read the device over the whole of this phase, since `started` on `time.monotonic()`."""
+        if gauge is None:
+            return
+        figures = gauge.read(started, self.wall_seconds, self.cpu_seconds or 0.0)
         if figures.device_utilisation is not None:
             self.watched_seconds = self.wall_seconds
             self.busy_seconds = figures.device_utilisation * self.wall_seconds
@@ -133,66 +127,41 @@ class PhaseTotals:
         self.not_measured = "; ".join(f"{name}: {reason}" for name, reason in figures.reasons.items())
 
 
+def total_of(parts: Iterable[PhaseTotals]) -> PhaseTotals:
+    """The sum of `parts`."""
+    total = PhaseTotals()
+    for part in parts:
+        total.include(part)
+    return total
+
+
 Row = tuple[int, str, PhaseTotals]
 """Epoch, name of the phase, and its time and work."""
 
 
-def columns_of(units: Sequence[str]) -> tuple[str, ...]:
-    """Columns of the table of a run whose phases count `units`."""
-    return ("epoch", "phase", *PhaseTotals().as_dict(units))
+def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
+    """The rows of a table of phases that count `units`; raises `UsageError` as `read_table` does."""
 
+    def parse(row: dict[str, str]) -> Row:
+        times = {name: float(row[name]) if row.get(name) else None for name in TIMES}
+        if not all(math.isfinite(seconds or 0) for seconds in times.values()):
+            raise ValueError("a time is no finite number")
+        wall_seconds, utilisation = float(row["wall_seconds"]), times["device_utilisation"]
+        totals = PhaseTotals(
+            epochs=1,
+            wall_seconds=wall_seconds,
+            cpu_seconds=times["cpu_seconds"],
+            work_seconds=float(row["work_seconds"]),
+            network_seconds=times["network_seconds"],
+            counts=Counter({unit: int(row[unit]) for unit in units if row.get(unit)}),
+            busy_seconds=None if utilisation is None else utilisation * wall_seconds,
+            watched_seconds=0.0 if utilisation is None else wall_seconds,
+            peak_device_bytes=int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None,
+            not_measured=row.get("not_measured") or "",
+        )
+        return int(row["epoch"]), row["phase"], totals
 
-def write_rows(path: Path, rows: Sequence[Row], units: Sequence[str]) -> None:
-    """Write the table, whole or not at all."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(columns_of(units))
-    for epoch, name, row in rows:
-        table.writerow([epoch, name, *map(_format, row.as_dict(units).values())])
-    write_text_atomic(path, text.getvalue())
-
-
-def read_rows(path: Path, units: Sequence[str]) -> list[Row]:
-    """Read the rows that `write_rows` wrote.
-
-    Raises:
-        UsageError: a row cannot be read; the message names its line.
-    """
-    rows = []
-    with path.open(newline="", encoding="utf-8") as file:
-        table = csv.DictReader(file)
-        try:
-            for row in table:
-                rows.append((int(row["epoch"]), row["phase"], _parse(row, units)))
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
-            said = str(error).partition("\n")[0][:100]
-            raise UsageError(
-                f"{path} line {table.line_num or 1}: not a row of a phase table ({said}); move the file away or "
-                "restore it"
-            ) from error
-    return rows
-
-
-def _parse(row: dict[str, str], units: Sequence[str]) -> PhaseTotals:
-    wall_seconds, utilisation = float(row["wall_seconds"]), row["device_utilisation"]
-    if not all(math.isfinite(float(row[name] or 0)) for name in TIMES):
-        raise ValueError("a time is no finite number")
-    return PhaseTotals(
-        epochs=1,
-        wall_seconds=wall_seconds,
-        busy_seconds=float(utilisation) * wall_seconds if utilisation else None,
-        watched_seconds=wall_seconds if utilisation else 0.0,
-        not_measured=row.get("not_measured") or "",
-        work_seconds=float(row["work_seconds"]),
-        cpu_seconds=float(row["cpu_seconds"]) if row["cpu_seconds"] else None,
-        network_seconds=float(row["network_seconds"]) if row["network_seconds"] else None,
-        counts={unit: int(row[unit]) for unit in units if row.get(unit)},
-        peak_device_bytes=int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None,
-    )
-
-
-def _format(value: float | int | str | None) -> str:
-    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
+    return read_table(path, parse)
 
 
 class Phase:
@@ -202,15 +171,7 @@ class Phase:
     `figures` are numbers to show beside it, such as losses; they are not written to the file.
     """
 
-    def __init__(
-        self,
-        name: str,
-        epoch: int,
-        goal: float | None,
-        listeners: "list[PhaseListener]",
-        cpu_clock: Callable[[], float] = time.process_time,
-        units: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, clock: "PhaseClock", name: str, epoch: int, goal: float | None) -> None:
         self.name = name
         self.epoch = epoch
         self.goal = goal
@@ -218,25 +179,23 @@ class Phase:
         self.figures: dict[str, float] = {}
         self.detail = ""
         """Present activity, for the display."""
-        self.counts: dict[str, int] = {}
+        self.counts: Counter[str] = Counter()
         """Amount of work so far, by unit."""
         self.network_seconds: float | None = None
         self.work_seconds: float | None = None
         """Wall time of work that others do, perhaps since before this phase; None: the time of this phase."""
         self.finished = False
         """Whether the phase ended without an exception."""
-        self._listeners = listeners
-        self._units = units
+        self.started = time.monotonic()
+        """Start of the phase, on `time.monotonic()`."""
+        self._clock = clock
+        self._started_cpu = clock.cpu_clock()
         self._measured: PhaseTotals | None = None
-        self.started = time.perf_counter()
-        """Start of the phase, on `time.perf_counter()`."""
-        self._cpu_clock = cpu_clock
-        self._started_cpu = cpu_clock()
 
     @property
     def wall_seconds(self) -> float:
         """Seconds since the start; once it has ended, of the whole phase."""
-        return time.perf_counter() - self.started if self._measured is None else self._measured.wall_seconds
+        return time.monotonic() - self.started if self._measured is None else self._measured.wall_seconds
 
     def add(self, network_seconds: float | None = None, **counts: int) -> None:
         """Count the work since the last call, by unit. A unit that is never counted stays unknown.
@@ -244,28 +203,26 @@ class Phase:
         Raises:
             ValueError: the clock counts no such unit.
         """
-        if not counts.keys() <= set(self._units):
-            raise ValueError(f"{', '.join(counts)}: this clock counts {', '.join(self._units)}")
-        self.counts = added_counts(self.counts, counts)
+        if not counts.keys() <= set(self._clock.units):
+            raise ValueError(f"{', '.join(counts)}: this clock counts {', '.join(self._clock.units)}")
+        self.counts.update(counts)
         self.network_seconds = added(self.network_seconds, network_seconds)
 
     def advance(self, done: float, **figures: float) -> None:
         """Report the progress of the phase: `done` of `goal`, with the current `figures`. A call takes microseconds."""
         self.done = done
-        if figures:
-            self.figures = {**self.figures, **figures}
-        for listener in self._listeners:
+        self.figures |= figures
+        for listener in self._clock.listeners:
             listener.phase_advanced(self)
 
-    def stop(self, finished: bool) -> PhaseTotals:
+    def stop(self) -> PhaseTotals:
         """End the measurement; `PhaseClock` calls it once."""
-        self.finished = finished
-        wall_seconds = self.wall_seconds
+        seconds = self.wall_seconds
         self._measured = PhaseTotals(
             epochs=1,
-            wall_seconds=wall_seconds,
-            cpu_seconds=self._cpu_clock() - self._started_cpu,
-            work_seconds=wall_seconds if self.work_seconds is None else self.work_seconds,
+            wall_seconds=seconds,
+            cpu_seconds=self._clock.cpu_clock() - self._started_cpu,
+            work_seconds=seconds if self.work_seconds is None else self.work_seconds,
             network_seconds=self.network_seconds,
             counts=self.counts,
         )
@@ -305,13 +262,12 @@ class PhaseClock:
         self.units = tuple(units)
         self.cpu_clock: Callable[[], float] = time.process_time
         """Processor time so far of all processes that work for the run."""
-        self._gauge = gauge
         self.listeners: list[PhaseListener] = []
-        self._rows: list[tuple[int, str, PhaseTotals]] = []
+        self._gauge = gauge
+        self._rows = read_rows(path, self.units)
         self._current: Phase | None = None
-        self._gap: _Gap | None = None
-        if path is not None and path.exists():
-            self._rows = read_rows(path, self.units)
+        self._outside: tuple[int, str] | None = None  # epoch and row of the time between phases
+        self._booked = 0.0, 0.0  # instants of the clock and of `cpu_clock`; the time before them has its row
 
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
@@ -320,65 +276,57 @@ class PhaseClock:
             raise RuntimeError(f"phase {name!r} cannot start inside phase {self._current.name!r}")
         for listener in self.listeners:
             listener.phase_started(name, epoch, goal)
-        started = time.monotonic()
         if self._gauge is not None:
             self._gauge.restart()
-        phase = Phase(name, epoch, goal, self.listeners, self.cpu_clock, self.units)
-        self._book_gap(phase.started)
+        phase = Phase(self, name, epoch, goal)
+        self._book_time_between(phase.started)
         self._current = phase
-        finished = False
         try:
             yield phase
-            finished = True
+            phase.finished = True
         finally:
-            measured = phase.stop(finished)
-            if self._gauge is not None:
-                measured.include_device(self._gauge.read(started, measured.wall_seconds, measured.cpu_seconds or 0.0))
+            totals = phase.stop()
+            totals.read_device(self._gauge, phase.started)
             self._current = None
-            if self._gap is not None:
-                self._gap.restart(phase.started + measured.wall_seconds, self.cpu_clock())
-                if name not in ONCE:
-                    self._gap.name, self._gap.epoch = BETWEEN, epoch
-            if finished:
-                self._rows.append((epoch, name, measured))
+            if self._outside is not None:
+                self._booked = phase.started + totals.wall_seconds, self.cpu_clock()
+                self._outside = self._outside if name in ONCE else (epoch, BETWEEN)
+            if phase.finished:
+                self._rows.append((epoch, name, totals))
                 self._write()
             for listener in self.listeners:
                 listener.phase_ended(phase)
 
     def account(self, started: float, epoch: int) -> None:
         """Give the time outside phases rows too, from `started` (on `time.monotonic()`) on; `epoch` is the first."""
-        began = time.perf_counter() - (time.monotonic() - started)
-        self._gap = _Gap(began, self.cpu_clock(), STARTING, epoch)
+        self._outside = epoch, STARTING
+        self._booked = started, self.cpu_clock()
 
     def outside(self, name: str, epoch: int) -> None:
         """Book the time from now until the next phase in the row `name` of `epoch`; no effect before `account`."""
-        if self._gap is not None and self._current is None:
-            self._book_gap(time.perf_counter())
-            self._gap.name, self._gap.epoch = name, epoch
+        if self._outside is not None and self._current is None:
+            self._book_time_between(time.monotonic())
+            self._outside = epoch, name
 
     def settle(self) -> None:
         """Bring the rows up to this instant; inside a phase, up to its beginning."""
-        if self._gap is not None and self._current is None:
-            self._book_gap(time.perf_counter())
+        if self._outside is not None and self._current is None:
+            self._book_time_between(time.monotonic())
             self._write()
 
-    def _book_gap(self, until: float) -> None:
-        gap = self._gap
-        if gap is None:
+    def _book_time_between(self, until: float) -> None:
+        if self._outside is None:
             return
-        cpu = self.cpu_clock()
-        seconds, cpu_seconds = max(0.0, until - gap.since), max(0.0, cpu - gap.since_cpu)
-        row = PhaseTotals(1, wall_seconds=seconds, cpu_seconds=cpu_seconds, work_seconds=seconds)
-        if self._gauge is not None:
-            started = time.monotonic() - (time.perf_counter() - gap.since)
-            row.include_device(self._gauge.read(started, seconds, cpu_seconds))
-        gap.restart(until, cpu)
-        kept = next((kept for at, name, kept in reversed(self._rows) if (at, name) == (gap.epoch, gap.name)), None)
-        if kept is None:
-            self._rows.append((gap.epoch, gap.name, row))
-        else:
-            row.epochs = 0  # a further part of the same row
-            kept.include(row)
+        (since, since_cpu), self._booked = self._booked, (until, self.cpu_clock())
+        seconds, cpu_seconds = max(0.0, until - since), max(0.0, self._booked[1] - since_cpu)
+        part = PhaseTotals(wall_seconds=seconds, cpu_seconds=cpu_seconds, work_seconds=seconds)
+        part.read_device(self._gauge, since)
+        epoch, name = self._outside
+        row = self.epoch_rows(epoch).get(name)
+        if row is None:
+            row = PhaseTotals(epochs=1)
+            self._rows.append((epoch, name, row))
+        row.include(part)
 
     def resume(self, epoch: int) -> None:
         """Forget the rows of `epoch` and later, which the run repeats."""
@@ -387,19 +335,12 @@ class PhaseClock:
 
     def totals(self) -> dict[str, PhaseTotals]:
         """Time and work of each phase over all epochs, in the order of the phases' first appearance."""
-        totals: dict[str, PhaseTotals] = {}
-        for _, name, row in self._rows:
-            totals.setdefault(name, PhaseTotals()).include(row)
-        return totals
+        names = dict.fromkeys(name for _, name, _ in self._rows)
+        return {name: total_of(row for _, phase, row in self._rows if phase == name) for name in names}
 
     def seconds_of(self, *names: str) -> float:
         """Wall time of the phases `names` so far, or of all without names; 0 for phases that never came."""
         return sum(row.wall_seconds for _, name, row in self._rows if not names or name in names)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of `phases.csv`."""
-        return columns_of(self.units)
 
     def summary(self) -> dict[str, dict[str, float | int | str | None]]:
         """Entries for `summary.json`: the totals of every phase, by column."""
@@ -409,40 +350,19 @@ class PhaseClock:
         """Time and work of each phase of `epoch` so far."""
         return {name: row for at, name, row in self._rows if at == epoch}
 
-    def epoch_seconds(self, epoch: int) -> float:
-        """Wall time of the phases of `epoch` so far."""
-        return sum(row.wall_seconds for at, _, row in self._rows if at == epoch)
-
-    def peak(self, epoch: int) -> int | None:
-        """Largest amount of the device's own memory that tensors took in the phases of `epoch`, in bytes."""
-        peaks = [row.peak_device_bytes for at, _, row in self._rows if at == epoch]
-        return max((peak for peak in peaks if peak is not None), default=None)
+    def epoch_total(self, epoch: int) -> PhaseTotals:
+        """Time and work of all phases of `epoch` so far."""
+        return total_of(row for at, _, row in self._rows if at == epoch)
 
     def steady(self, name: str) -> PhaseTotals:
         """The phase `name` over all epochs but the first, which warms up; over the first if it is the only one."""
         rows = [row for _, phase, row in self._rows if phase == name]
-        steady = PhaseTotals()
-        for row in rows[1:] or rows:
-            steady.include(row)
-        return steady
+        return total_of(rows[1:] or rows)
 
     def _write(self) -> None:
         if self.path is not None:
-            write_rows(self.path, self._rows, self.units)
-
-
-@dataclass
-class _Gap:
-    """The time since the latest phase, or since the last booking."""
-
-    since: float
-    since_cpu: float
-    name: str
-    epoch: int
-
-    def restart(self, since: float, cpu: float) -> None:
-        """The next booking begins at `since`."""
-        self.since, self.since_cpu = since, cpu
+            rows = [{"epoch": epoch, "phase": name, **row.as_dict(self.units)} for epoch, name, row in self._rows]
+            write_table(self.path, ("epoch", "phase", *PhaseTotals().as_dict(self.units)), rows)
 
 
 class FigureDisplay(Protocol):

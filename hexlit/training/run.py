@@ -11,46 +11,28 @@ from typing import Any
 
 import lightning as L
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.rank_line import Lost
-from hexlit.accelerate.ranks import Ranks, ranks
+from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
 from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
-from hexlit.tracking.tracked_run import Files, TrackedRun
-from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget, WallTime
+from hexlit.tracking.tracked_run import Files
+from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget
 from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
-from hexlit.training.distributed import (
-    device_arguments,
-    precision_arguments,
-    refuse_for_several,
-    shutdown,
-    surroundings,
-)
-from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
-from hexlit.training.guards import FiniteGuard, MemoryWatch, RunUsage
-from hexlit.training.loggers import (
-    CHECKPOINT,
-    EpochTimes,
-    LatestRow,
-    MetricsCsv,
-    RowsAreWhole,
-    build_loggers,
-    close_loggers,
-    note_best,
-    note_in_wandb,
-    tracked_run,
-)
+from hexlit.training.distributed import hardware_arguments, refuse_for_several, shutdown
+from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
+from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
+from hexlit.training.module import FiniteGuard
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
-from hexlit.training.phases import COMPILING, FINISHING, Display
-from hexlit.training.steps import StepClock
-from hexlit.training.stopping import EarlyStopping, StopAtTarget, command_to_go_on, ending_of
+from hexlit.training.phases import COMPILING, FINISHING, SAVING, Display
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
+from hexlit.training.usage import RunUsage
 
 
 @dataclass(frozen=True)
@@ -58,7 +40,7 @@ class RunOptions:
     """What the caller of a run adds to its settings."""
 
     callbacks: Sequence[L.Callback] = ()
-    """They come last, after the checkpoints."""
+    """They come after those of the run, before its checkpoints."""
     run_name: str | None = None
     """Name for the loggers; None: made of the configuration's name and the folder's."""
     started: float | None = None
@@ -90,243 +72,207 @@ def run(
     Raises:
         UsageError: a setting does not suit the task, the data or the run to continue.
     """
-    job = _set_up(config, task, folder, profile, display_from, options or RunOptions())
-    figures = _fit(job)
-    return _end(job, figures) if job.place.writes else {}
+    options = options or RunOptions()
+    started = time.monotonic() if options.started is None else options.started
+    quiet_lightning()
+    profile.apply()
+    refuse_for_several(profile, ranks())
+    origin = folder if ranks().writes else Path(config.resume or ".")
+    checkpoint, first_epoch = resumed_checkpoint(config, task, origin)
+    session = _Run(config, task, folder, profile, options, first_epoch)
+    session.set_up(started, display_from(first_epoch))
+    figures = session.fit(checkpoint)
+    return session.end(figures) if ranks().writes else {}
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
-    """A run that has been set up."""
+    """A run of `task` from `first_epoch` on: its measurements, its loggers and its Trainer."""
 
     config: RunSettings
     task: Task
     folder: Path
     profile: DeviceProfile
     options: RunOptions
-    place: Ranks
     first_epoch: int
-    checkpoint: Path | None
-    """Where the run continues from."""
-    usage: RunUsage
-    display: Display
-    loggers: list[Any]
-    trainer: L.Trainer
-    validation: ValidationPhase
-    evaluation: EvaluationPhase
-    target: StopAtTarget | None
-    stopping: EarlyStopping
-    wall_time: WallTime
-    cost: Cost
 
-    def ending(self, interrupted_after: int | None = None) -> dict[str, Any]:
-        """How the run ended."""
-        return ending_of(self.trainer, target=self.target, stopping=self.stopping, interrupted_after=interrupted_after)
+    def set_up(self, started: float, display: Display) -> None:
+        """Begin the clock at `started`, and make the task, the loggers and the Trainer, in this order."""
+        config, task, options = self.config, self.task, self.options
+        self.usage = RunUsage(self.folder, self.profile, task.units)
+        self.clock = clock = self.usage.clock
+        clock.resume(self.first_epoch)
+        earlier = clock.seconds_of()
+        clock.account(started, self.first_epoch)
+        clock.cpu_clock = lambda: time.process_time() + task.cpu_seconds()
+        clock.listeners.append(display)
+        self.display = display
+        deadline = None if config.trainer.max_seconds is None else started + config.trainer.max_seconds
+        L.seed_everything(config.seed, workers=True, verbose=False)
+        task.set_up(Session(self.folder, self.profile, clock, display, self.first_epoch, options.trial, deadline))
+        task.module.clock = self.usage.steps
+        self.usage.steps.resume(self.first_epoch)
 
-    @property
-    def figures(self) -> dict[str, Any]:
-        """The latest figures: those of the evaluation, or of the validation where a task has no evaluation."""
-        return dict(self.evaluation.latest) if self.evaluation.prefix else dict(self.validation.of(None))
+        self.loggers = build_loggers(
+            config.logger,
+            self.folder,
+            MetricTable(task.metrics),
+            name=options.run_name or f"{config.name}-{self.folder.name}",
+            kind="trial" if options.trial else "train",
+            tags=options.tags,
+            facts=described(config, self.profile) | dict(options.facts),
+            resumed=config.resume is not None,
+            own_name=options.trial,
+        )
+        self.wandb = wandb_rows(self.loggers)
+        if self.wandb is not None:
+            clock.listeners.append(self.wandb)
+        self.metrics = MetricsCsv(self.folder)
+        self.metrics.resume(self.first_epoch)
 
-    def track_files(self, **facts: Any) -> None:
-        """Give the files of the run to Weights & Biases; those of trials stay here."""
-        tracked = None if self.options.trial else tracked_run(self.loggers)
-        track_files(tracked, self.task, self.folder, {"epochs": self.trainer.current_epoch, **facts})
+        measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
+        self.phases = EpochPhases(clock, display, task.unit, task.shown)
+        self.evaluation = EvaluationPhase(measured, clock, display)
+        self.stopping = EarlyStopping(config.trainer, measured.prefix or None)
+        self.cost = Cost(task.forward_flops(), task.training_flops(), task.forward_passes, clock, started, earlier)
+        budgets: list[Budget] = []
+        if deadline is not None:
+            budgets.append(TimeBudget(deadline, lambda: clock.seconds_of(COMPILING)))
+        if config.trainer.max_flops is not None:
+            budgets.append(FlopBudget(config.trainer.max_flops, lambda: self.cost.flops))
+        self.trainer = self._trainer(budgets)
 
+    def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
+        config, task, profile = self.config, self.task, self.profile
+        # Lightning calls each hook of all callbacks in this order.
+        callbacks: list[L.Callback] = [
+            self.phases,  # first, for a phase spans the work of all others
+            self.usage.steps,
+            FiniteGuard(self.folder),  # before anything reads the epoch's figures
+            LambdaCallback(on_train_epoch_end=self._log_figures),
+            *budgets,  # before the evaluation: the last epoch is measured finally
+            *task.before_evaluation(self.evaluation.is_due),
+            self.evaluation,
+            *filter(None, [self.evaluation.target]),
+            *task.callbacks(),
+            self.stopping,  # after all that logs, for it reads one of these figures
+            self.cost,
+            self.usage,
+            LambdaCallback(on_train_epoch_end=lambda trainer, _: self.clock.outside(SAVING, trainer.current_epoch)),
+            *self.options.callbacks,
+            self.metrics,  # after all that logs, and before the checkpoints
+            *checkpoints(self.folder, config.trainer),
+        ]
+        return L.Trainer(
+            accelerator=profile.accelerator,
+            **hardware_arguments(profile, ranks(), self.options.lost, [WholeCheckpoints(self.options.saved)]),
+            max_epochs=config.trainer.max_epochs,
+            logger=self.loggers,
+            callbacks=callbacks,
+            default_root_dir=self.folder,
+            reload_dataloaders_every_n_epochs=int(task.fresh_data),
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            log_every_n_steps=1,
+            num_sanity_val_steps=0,
+        )
 
-def _set_up(
-    config: RunSettings,
-    task: Task,
-    folder: Path,
-    profile: DeviceProfile,
-    display_from: Callable[[int], Display],
-    options: RunOptions,
-) -> _Run:
-    """The device, the clock, the task, the loggers and the Trainer, in this order."""
-    started = time.monotonic() if options.started is None else options.started
-    quiet_lightning()
-    profile.apply()
-    place = ranks()
-    refuse_for_several(profile, place)
-    deadline = None if config.trainer.max_seconds is None else started + config.trainer.max_seconds
-    checkpoint, first_epoch = resumed_checkpoint(config, task, folder if place.writes else Path(config.resume or "."))
+    def _log_figures(self, trainer: L.Trainer, module: L.LightningModule) -> None:
+        for prefix, figures in {**self.task.figures(), "train": {"lr": self.task.module.learning_rate}}.items():
+            module.log_dict({f"{prefix}.{name}": float(value) for name, value in figures.items()})
 
-    usage = RunUsage(folder, profile, task.units)
-    clock = usage.clock
-    clock.resume(first_epoch)
-    phases_before = clock.seconds_of()
-    clock.account(started, first_epoch)
-    clock.cpu_clock = lambda: time.process_time() + task.cpu_seconds()
-    display = display_from(first_epoch)
-    clock.listeners.append(display)
-    L.seed_everything(config.seed, workers=True, verbose=False)
-    task.set_up(Session(folder, profile, clock, display, first_epoch, options.trial, deadline))
-    module = task.module
-    steps = module.clock = StepClock(folder / "steps.csv", profile.device, usage.gauge)
-    steps.resume(first_epoch)
-
-    loggers = build_loggers(
-        config.logger,
-        folder,
-        options.run_name or f"{config.name}-{folder.name}",
-        MetricTable(task.metrics),
-        facts=described(config, profile) | dict(options.facts),
-        tags=options.tags,
-        resumed=config.resume is not None,
-        trial=options.trial,
-    )
-    tracked = tracked_run(loggers)
-    if tracked is not None:
-        clock.listeners.append(RowsAreWhole(tracked))
-    metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
-    metrics.resume(first_epoch)
-
-    measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
-    target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
-    evaluation = EvaluationPhase(measured, clock, display, target)
-    validation = ValidationPhase(clock, display, task.unit, task.shown)
-    wall_time = WallTime(started, settle=clock.settle, phases_before=phases_before)
-    cost = Cost(
-        task.forward_flops(),
-        evaluations=task.forward_passes,
-        training_flops=task.training_flops(),
-        seconds=lambda: wall_time.seconds,
-    )
-    budgets: list[Budget] = [] if deadline is None else [TimeBudget(deadline, lambda: clock.seconds_of(COMPILING))]
-    if config.trainer.max_flops is not None:
-        budgets.append(FlopBudget(config.trainer.max_flops, lambda: cost.flops))
-    stopping = EarlyStopping(config.trainer, measured.prefix or None)
-    # Lightning calls each hook of all callbacks in this order.
-    callbacks: list[L.Callback] = [
-        OptimisationPhase(clock, display, task.unit),  # first, for the phase spans the work of all others
-        steps,
-        FiniteGuard(folder),  # before anything reads the epoch's figures
-        LogFigures(task.figures),
-        validation,
-        LogFigures(lambda: {"train": {"lr": module.learning_rate}}),
-        wall_time,  # before the budgets, which read it
-        *budgets,  # before the evaluation: the last epoch is measured finally
-        *task.before_evaluation(evaluation.is_due),
-        evaluation,
-        *([] if target is None else [target]),
-        *task.callbacks(),
-        stopping,  # after all that logs, for it reads one of these figures
-        cost,  # after the evaluation, whose operations it counts
-        MemoryWatch(profile.memory_warning, usage.peaks),
-        EpochTimes(clock, steps),
-        LatestRow(metrics),  # after all that logs
-        Saving(clock),  # right before the checkpoints, whose time it names
-        *checkpoints(folder, config.trainer),
-        *options.callbacks,
-    ]
-    trainer = L.Trainer(
-        accelerator=profile.accelerator,
-        **device_arguments(profile, place, options.lost),
-        **precision_arguments(profile, [WholeCheckpoints(options.saved), *surroundings(place)]),
-        max_epochs=config.trainer.max_epochs,
-        logger=loggers,
-        callbacks=callbacks,
-        default_root_dir=folder,
-        reload_dataloaders_every_n_epochs=int(task.fresh_data),
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        log_every_n_steps=1,
-        num_sanity_val_steps=0,
-    )
-    return _Run(
-        config=config,
-        task=task,
-        folder=folder,
-        profile=profile,
-        options=options,
-        place=place,
-        first_epoch=first_epoch,
-        checkpoint=checkpoint,
-        usage=usage,
-        display=display,
-        loggers=loggers,
-        trainer=trainer,
-        validation=validation,
-        evaluation=evaluation,
-        target=target,
-        stopping=stopping,
-        wall_time=wall_time,
-        cost=cost,
-    )
-
-
-def _fit(job: _Run) -> dict[str, Any]:
-    """Train, measure the result, and close what the task holds; returns entries for the summary."""
-    task, trainer, clock = job.task, job.trainer, job.usage.clock
-    figures: dict[str, Any] = {"compile_seconds": None}
-    failed, interrupted = True, False
-    try:
-        with job.usage, job.display:
-            if job.first_epoch < job.config.trainer.max_epochs:
-                with clock.phase(COMPILING, job.first_epoch) as phase:
-                    task.prepare(phase)
-                    figures["compile_seconds"] = task.module.prepare()
-            trainer.fit(task.module, task.data, ckpt_path=job.checkpoint, weights_only=True)
-            task.module.to(job.profile.device)  # Lightning leaves it on the cpu
+    def fit(self, checkpoint: Path | None) -> dict[str, Any]:
+        """Train from `checkpoint` on, measure the result, and close what the task holds; returns summary entries."""
+        task, trainer, clock = self.task, self.trainer, self.clock
+        figures: dict[str, Any] = {"compile_seconds": None}
+        failed, interrupted = True, False
+        try:
+            with self.usage.sampling(), self.display:
+                if self.first_epoch < self.config.trainer.max_epochs:
+                    with clock.phase(COMPILING, self.first_epoch) as phase:
+                        task.prepare(phase)
+                        figures["compile_seconds"] = task.module.prepare()
+                trainer.fit(task.module, task.data, ckpt_path=checkpoint, weights_only=True)
+                task.module.to(self.profile.device)  # Lightning leaves it on the cpu
+                clock.outside(FINISHING, trainer.current_epoch)
+                self.evaluation.finish(trainer.current_epoch, restored=self.stopping.restored)
             clock.outside(FINISHING, trainer.current_epoch)
-            job.evaluation.finish(trainer.current_epoch, restored=job.stopping.restored)
-        clock.outside(FINISHING, trainer.current_epoch)
-        if job.place.writes:
-            state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
-            figures |= {"optimizer_state_bytes": state_bytes, **task.finish()}
-        failed = False
-    except (KeyboardInterrupt, SystemExit) as stop:
-        if is_interruption(stop):
-            reached = job.figures | {"measured_after": job.evaluation.measured_after}
-            task.show_ending(job.ending(job.first_epoch), reached, command_to_go_on(job.folder, job.config.trainer))
-            stop.add_note(TOLD)
-            interrupted = True
-        raise
-    finally:
-        task.close()  # Lightning tears the data down only after a fit that ended well
-        shutdown(trainer.strategy, failed=failed)
-        if failed:
-            if interrupted:
-                job.track_files()
-            close_loggers(job.loggers, failed)
-    return figures
+            if ranks().writes:
+                state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
+                figures |= {"optimizer_state_bytes": state_bytes, **task.finish()}
+            failed = False
+        except (KeyboardInterrupt, SystemExit) as stop:
+            if is_interruption(stop):
+                ending = self._ending(interrupted_after=self.first_epoch)
+                self._show_ending(ending, measured_after=self.evaluation.measured_after)
+                stop.add_note(TOLD)
+                interrupted = True
+            raise
+        finally:
+            task.close()  # Lightning tears the data down only after a fit that ended well
+            shutdown(trainer.strategy, failed=failed)
+            if failed:
+                if interrupted:
+                    self._track_files()
+                close_loggers(self.loggers, failed)
+        return figures
 
+    def end(self, figures: Mapping[str, Any]) -> dict[str, Any]:
+        """Write and show the summary, and close the loggers."""
+        config, task, evaluation, stopping = self.config, self.task, self.evaluation, self.stopping
+        self.usage.warn_of_idling()
+        ending = self._ending()
+        self.clock.settle()
+        summary = {
+            "name": config.name,
+            "task": config.task,
+            "seed": config.seed,
+            "wall_seconds": self.cost.seconds,
+            "cost": self.cost.summary(),
+            "epochs": self.trainer.current_epoch,
+            "ending": ending,
+            "val": self.phases.of(stopping.best_epoch if stopping.restored else None),
+            "best": stopping.summary(),
+            "phases": self.clock.summary(),
+            "learning_rate": scaled_lr(config.optimizer, self.profile.train_batch),
+            **self.usage.summary(),
+            "parameters": sum(p.numel() for p in task.module.net.parameters()),
+            "device": ", ".join(filter(None, [describe_device(self.profile), task.engine()])),
+            "versions": versions(),
+            **({evaluation.prefix: dict(evaluation.latest)} if evaluation.prefix else {}),
+            **figures,
+            **task.summary(),
+        }
+        write_json_atomic(self.folder / "summary.json", summary)
+        if self.wandb is not None:
+            self.wandb.note_best(self.metrics.columns())
+            self.wandb.tracked.note(summary=summary)
+        self._track_files(best=stopping.summary())
+        close_loggers(self.loggers)
+        task.show_summary(summary)
+        self._show_ending(ending)
+        return summary
 
-def _end(job: _Run, figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Write and show the summary, and close the loggers."""
-    config, task, trainer, clock = job.config, job.task, job.trainer, job.usage.clock
-    job.usage.warn_of_idling()
-    ending = job.ending()
-    clock.settle()
-    evaluation, stopping = job.evaluation, job.stopping
-    summary = {
-        "name": config.name,
-        "task": config.task,
-        "seed": config.seed,
-        "wall_seconds": job.wall_time.seconds,
-        "cost": job.cost.summary(),
-        "epochs": trainer.current_epoch,
-        "ending": ending,
-        "val": job.validation.of(stopping.best_epoch if stopping.restored else None),
-        "best": stopping.summary(),
-        "phases": clock.summary(),
-        "learning_rate": scaled_lr(config.optimizer, job.profile.train_batch),
-        **job.usage.summary(),
-        "parameters": sum(p.numel() for p in task.module.net.parameters()),
-        "device": ", ".join(filter(None, [describe_device(job.profile), task.engine()])),
-        "versions": versions(),
-        **({evaluation.prefix: dict(evaluation.latest)} if evaluation.prefix else {}),
-        **figures,
-        **task.summary(),
-    }
-    write_json_atomic(job.folder / "summary.json", summary)
-    note_best(job.loggers)
-    note_in_wandb(job.loggers, summary=summary)
-    job.track_files(best=stopping.summary())
-    close_loggers(job.loggers)
-    task.show_summary(summary)
-    task.show_ending(ending, job.figures, command_to_go_on(job.folder, config.trainer))
-    return summary
+    def _ending(self, **facts: Any) -> dict[str, Any]:
+        return ending_of(self.trainer, target=self.evaluation.target, stopping=self.stopping, **facts)
+
+    def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
+        """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""
+        figures = self.evaluation.latest if self.evaluation.prefix else self.phases.of(None)
+        self.task.show_ending(ending, {**figures, **facts}, command_to_go_on(self.folder, self.config.trainer))
+
+    def _track_files(self, **facts: Any) -> None:
+        """Log on W&B the files that the task has used, then the checkpoints with `facts`; those of trials stay here."""
+        if self.wandb is None or self.options.trial:
+            return
+        tracked = self.wandb.tracked
+        facts["epochs"] = self.trainer.current_epoch
+        for files in self.task.used(tracked.identity):
+            tracked.used(files)
+        for alias in ("best", "last"):  # W&B calls the last one `latest`
+            path = self.folder / CHECKPOINTS / f"{alias}.ckpt"
+            if path.exists():
+                tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
 
 
 def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
@@ -350,10 +296,10 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     Raises:
         UsageError: no checkpoint is whole, or the run was started with other settings.
     """
-    found = None if config.resume is None else newest_sound(folder)
-    if found is None:
+    newest = None if config.resume is None else newest_sound(folder)
+    if newest is None:
         return None, 0
-    path, checkpoint = found
+    path, checkpoint = newest
     saved = checkpoint["hyper_parameters"]
     task.check_resume(saved, folder)
     learning = {**vars(config.optimizer), "ema_decay": config.trainer.ema_decay}
@@ -380,33 +326,24 @@ def describe_device(profile: DeviceProfile) -> str:
 
 def quiet_lightning() -> None:
     """Keep Lightning's greetings and a deprecation inside Lightning off the terminal; its other warnings stay."""
-    warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
-    warnings.filterwarnings("ignore", message=r".*does not have many workers")
-    # The module takes its part of a batch and times the transfer to the device, whichever loader it comes from.
-    overridden = r"You have overridden `(on_before_batch_transfer|transfer_batch_to_device)`"
-    warnings.filterwarnings("ignore", message=overridden)
-    warnings.filterwarnings("ignore", message=r"You defined a `validation_step` but have no `val_dataloader`")
-    # The module adds the losses up over the ranks before it logs them.
-    warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log")
-    warnings.filterwarnings("ignore", message=r"The `srun` command is available on your system but is not used")
-    # Not every metric is measured after every epoch.
-    warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
-    # It does exist: a resumed run continues in its own folder.
-    warnings.filterwarnings("ignore", message=r"Checkpoint directory .* exists and is not empty")
+    for message in (
+        r".*isinstance\(treespec, LeafSpec\)",
+        r".*does not have many workers",
+        # The module takes its part of a batch and times the transfer to the device, whichever loader it comes from.
+        r"You have overridden `(on_before_batch_transfer|transfer_batch_to_device)`",
+        r"You defined a `validation_step` but have no `val_dataloader`",
+        # The module adds the losses up over the ranks before it logs them.
+        r"It is recommended to use `self.log",
+        r"The `srun` command is available on your system but is not used",
+        # Not every metric is measured after every epoch.
+        r".*could not find the monitored key",
+        # It does exist: a resumed run continues in its own folder.
+        r"Checkpoint directory .* exists and is not empty",
+        # `metrics.csv` is no logger.
+        r"You called `self.log\(.* but have no logger configured",
+        # A resumed run may have other budgets.
+        r"Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
+    ):
+        warnings.filterwarnings("ignore", message=message)
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)
-
-
-def track_files(tracked: TrackedRun | None, task: Task, folder: Path, facts: dict[str, Any]) -> None:
-    """Log the files that `task` has used, then `best.ckpt` and `last.ckpt` of the run in `folder`.
-
-    `facts` are noted with the checkpoints. Nothing happens without a run, or with artifacts turned off.
-    """
-    if tracked is None or not tracked.artifacts:
-        return
-    for files in task.used(tracked.identity):
-        tracked.used(files)
-    for alias in ("best", "last"):  # W&B calls the last one `latest`
-        path = folder / "checkpoints" / f"{alias}.ckpt"
-        if path.exists():
-            tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))

@@ -20,20 +20,13 @@ from hexlit.training.phases import Display, Phase, PhaseClock
 class RunSettings(Protocol):
     """Settings that a run reads; every task's configuration has them."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def task(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def resume(self) -> str | None: ...
-    @property
-    def optimizer(self) -> OptimizerConfig: ...
-    @property
-    def trainer(self) -> TrainerConfig: ...
-    @property
-    def logger(self) -> LoggerConfig: ...
+    name: str
+    task: str
+    seed: int
+    resume: str | None
+    optimizer: OptimizerConfig
+    trainer: TrainerConfig
+    logger: LoggerConfig
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ def passwords(url: str) -> list[str]:
 def secrets_of(url: str) -> tuple[str, ...]:
     """The passwords of the database at `url`, its own and that of the environment, however they may be written."""
     written = passwords(url)
-    said = [*written, *map(unquote, written), os.environ.get(PASSWORD_VARIABLE, "")]
-    return tuple(sorted({*filter(None, said), *map(quote_plus, filter(None, said))}, key=len, reverse=True))
+    message = [*written, *map(unquote, written), os.environ.get(PASSWORD_VARIABLE, "")]
+    return tuple(sorted({*filter(None, message), *map(quote_plus, filter(None, message))}, key=len, reverse=True))
 
 
 def without(secrets: Sequence[str], text: str) -> str:

@@ -198,7 +198,7 @@ class Attempts:
 
     def _take_slot(self, under_way: UnderWay) -> Slot | None:
         """A slot of the device with the fewest trials of this sweep, waited for. None without slots, or at the end."""
-        began = said = time.monotonic()
+        began = message = time.monotonic()
         while self._slots and not self._stop.is_set():
             with self._lock:
                 running = list(self._under_way.values())
@@ -210,10 +210,10 @@ class Attempts:
                         return slot
             self._stop.wait(0.1)
             now = time.monotonic()
-            if said == began and now - began > 5:
+            if message == began and now - began > 5:
                 log.warning("waiting for %s: other sweeps have all its slots (sweep.slots)", " or ".join(self._slots))
-            if now - said > (5 if said == began else SIGN_OF_LIFE):
-                said = now
+            if now - message > (5 if message == began else SIGN_OF_LIFE):
+                message = now
                 under_way.alive()
         return None
 

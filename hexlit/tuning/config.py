@@ -1,14 +1,13 @@
 """The sections `sweep` and `hydra.sweeper` of the configuration. Nothing heavy is imported here."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from omegaconf import MISSING
 
-from hexlit.choices import check_word, check_words, one_of
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, check_word, number, one_of
 
 COMPARED_AT = ("epochs", "budget")
 BUDGET_STEPS = 20
@@ -21,7 +20,7 @@ _SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb")
 
 
 @dataclass
-class SweepConfig:
+class SweepConfig(Settings, section="sweep"):
     """How trials are judged, and how much of the machine each may take."""
 
     objective: Any = None
@@ -32,7 +31,7 @@ class SweepConfig:
     `val.`, such as `comparable_loss`. It ranks the trials where the objective is a total loss. Null: `loss`."""
     monitor: str | None = None
     """Metric that the pruner compares. Null: the objective."""
-    report_every: int | None = None
+    report_every: int | None = number(None, "[1, inf)")
     """Steps between two reports of the monitored metric to the pruner. A report is the mean over these steps; the
     metric
     is a training loss, or another that is logged in every step. Null: one report per epoch that measured the metric."""
@@ -41,7 +40,7 @@ class SweepConfig:
     equally
     many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings
     count in the same steps."""
-    seeds: int = 1
+    seeds: int = number(1, "[1, inf)")
     """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the trial's value."""
     resume: bool = False
     """Whether to continue the study that the same command began."""
@@ -52,21 +51,21 @@ class SweepConfig:
     trials of all processes."""
     devices: list[str] | None = None
     """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of `accelerator`."""
-    slots: int | None = None
+    slots: int | None = number(None, "[1, inf)")
     """Most trials that share a device, counted over all sweeps of this machine. Null: `hydra.sweeper.n_jobs`."""
-    memory_budget: float | None = None
+    memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
     """Host memory that a trial may take, in GiB, over all its processes. A trial that takes more is stopped."""
-    device_memory_budget: float | None = None
+    device_memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
     """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in containers and on a
     Mac
     do not tell what a process takes. There torch's own figure counts, and a warning says so."""
-    trial_timeout: float | None = None
+    trial_timeout: float | None = number(None, "(0, inf)", unit="seconds")
     """Longest time of a trial, in seconds. A trial that takes longer is stopped."""
-    storage_timeout: float = 300.0
+    storage_timeout: float = number(300.0, "(0, inf)", unit="seconds")
     """Longest wait for a database server that no longer answers, in seconds. Then the sweep and its trials end."""
 
     def __post_init__(self) -> None:
-        check_words(self, "sweep")
+        super().__post_init__()
         self.objectives()
         if self.join and self.resume:
             raise UsageError("sweep.join=true: sweep.resume=true continues a folder that has joined; choose one")
@@ -83,14 +82,6 @@ class SweepConfig:
             )
         if self.seeds > 1 and self.report_every is not None:
             raise UsageError(f"sweep.report_every={self.report_every}: counts steps of one seed; sweep.seeds must be 1")
-        for name, least in (("seeds", 1), ("report_every", 1), ("slots", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"sweep.{name}={value}: must be {least} or more")
-        for name in ("memory_budget", "device_memory_budget", "trial_timeout", "storage_timeout"):
-            value = getattr(self, name)
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise UsageError(f"sweep.{name}={value}: must be above 0")
 
     def objectives(self) -> list[str]:
         """The names of the objectives; none where the run's own `trainer.monitor` is the objective."""

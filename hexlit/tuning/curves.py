@@ -60,8 +60,8 @@ def last_of(values: Sequence[float | None]) -> float | None:
 def read_curves(path: Path) -> Curves:
     """The table at `path`. Unreadable parts, such as a torn last line, are left out; without a file it is empty."""
     try:
-        found = path.stat()
-        return _read(path, found.st_mtime_ns, found.st_size)
+        result = path.stat()
+        return _read(path, result.st_mtime_ns, result.st_size)
     except OSError:
         return Curves()
 
@@ -122,14 +122,14 @@ def sanity_flags(parts: Iterable[Curves], comparable: str | None = None) -> tupl
     the same length.
     `overfitting`: the validation loss (`val.*`) has risen by as much, while the training loss continued to fall.
     """
-    found: set[str] = set()
+    result: set[str] = set()
     for curves in parts:
         losses = [values for name, values in curves.columns.items() if name.endswith("loss")]
         if any(value is not None and not math.isfinite(value) for values in losses for value in values):
-            found.add(NAN)
+            result.add(NAN)
         training, validation = _judged(curves, "train", comparable), _judged(curves, "val", comparable)
         if _risen([value for value in training if value is not None and math.isfinite(value)]) is not None:
-            found.add(RISING)
+            result.add(RISING)
         both = [
             (t, v)
             for t, v in zip(training, validation, strict=True)
@@ -140,8 +140,8 @@ def sanity_flags(parts: Iterable[Curves], comparable: str | None = None) -> tupl
             width = _stretch(len(both))
             falls = fmean(t for t, _ in both[-width:]) < fmean(t for t, _ in both[lowest : lowest + width])
             if falls:
-                found.add(OVERFITTING)
-    return tuple(flag for flag in (NAN, RISING, OVERFITTING) if flag in found)
+                result.add(OVERFITTING)
+    return tuple(flag for flag in (NAN, RISING, OVERFITTING) if flag in result)
 
 
 def _judged(curves: Curves, split: str, comparable: str | None) -> tuple[float | None, ...]:

@@ -79,9 +79,9 @@ def open_database(url: str, kind: str, patience: Patience | None = None) -> RDBS
 def _complete(parts: "URL", kind: str) -> "URL":
     """The URL with the driver that is installed, and with the password that the environment has for it."""
     if "+" not in parts.drivername:
-        found = [name for module, name in _DRIVERS[kind] if find_spec(module) is not None]
-        if found:
-            parts = parts.set(drivername=f"{kind}+{found[0]}")
+        result = [name for module, name in _DRIVERS[kind] if find_spec(module) is not None]
+        if result:
+            parts = parts.set(drivername=f"{kind}+{result[0]}")
     password = os.environ.get(PASSWORD_VARIABLE)
     if password and parts.password is None and not {"password", "passwd"} & set(parts.query):
         parts = parts.set(password=password)

@@ -77,18 +77,18 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
 def targets(results: SweepResults) -> list[Target]:
     """The values that compare the complete trials: the ranking value first, then the other objectives."""
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-    found = []
+    result = []
     if results.ranking.by == COMPARABLE:
         known = {trial.number: trial.comparable for trial in complete if trial.comparable is not None}
-        found.append(Target(results.ranking.objective.name, MINIMIZE, known))
+        result.append(Target(results.ranking.objective.name, MINIMIZE, known))
     for place, objective in enumerate(results.objectives):
         values = {
             trial.number: trial.values[place]
             for trial in complete
             if trial.values is not None and len(trial.values) > place and math.isfinite(trial.values[place])
         }
-        found.append(Target(objective.name, objective.direction, values))
-    return found
+        result.append(Target(objective.name, objective.direction, values))
+    return result
 
 
 def _history(results: SweepResults, aims: list[Target]) -> History:

@@ -50,13 +50,13 @@ def parameter_importances(
         share = min(0.5, max(0.1, LEAST_GOOD / len(numbers)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            found = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(target_quantile=share))
+            result = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(target_quantile=share))
     finally:
         optuna.logging.set_verbosity(verbosity)
-    if not sum(found.values()) > 0:
+    if not sum(result.values()) > 0:
         return Importances(target.name, None, "the best trials have the same parameters as the others")
     reason = f"PED-ANOVA over {len(numbers)} complete trials: what sets the best {share:.0%} apart"
-    return Importances(target.name, {name: float(value) for name, value in found.items()}, reason)
+    return Importances(target.name, {name: float(value) for name, value in result.items()}, reason)
 
 
 def _distribution(parameter: Parameter) -> "BaseDistribution":

@@ -41,13 +41,13 @@ class LauncherRunner:
             # In a thread of its own: this one has to notice when the sweep ends.
             thread = threading.Thread(target=lambda: told.append(self._launch(job)), daemon=True)
             thread.start()
-            said = began
+            message = began
             while thread.is_alive():
                 thread.join(_LOOK_EVERY)
                 if self._stop.is_set():
                     return Ending(failure="interrupted with the sweep", interrupted=True)
-                if time.monotonic() - said > SIGN_OF_LIFE:
-                    said = time.monotonic()
+                if time.monotonic() - message > SIGN_OF_LIFE:
+                    message = time.monotonic()
                     under_way.alive()
             return Ending(failure=told[0], seconds=time.monotonic() - began)
 

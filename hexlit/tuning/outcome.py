@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 def reason(ending: Ending, trial: "FrozenTrial") -> str:
     """Why `trial` failed: its own reason, unless it was ended from outside."""
-    said = trial.user_attrs.get("failure")
+    message = trial.user_attrs.get("failure")
     seen = ending.failure
     if seen is None:
-        return str(said) if said else "ended without a value"
-    return str(said) if said and seen.startswith("exit code") else seen
+        return str(message) if message else "ended without a value"
+    return str(message) if message and seen.startswith("exit code") else seen
 
 
 def outcome(trial: "FrozenTrial", plan: Plan) -> str:

@@ -28,28 +28,28 @@ class Parameter:
 
 def parameters_of_study(trials: Iterable["FrozenTrial"]) -> list[Parameter]:
     """The searched parameters in order of appearance; a range that changed covers all its versions."""
-    found: dict[str, Parameter] = {}
+    result: dict[str, Parameter] = {}
     for trial in trials:
         for name, distribution in trial.distributions.items():
             parameter = _parameter(name, distribution)
-            if name in found and parameter.kind == found[name].kind != "categorical":
-                known = found[name]
+            if name in result and parameter.kind == result[name].kind != "categorical":
+                known = result[name]
                 low, high = (
                     pick(a for a in pair if a is not None)
                     for pick, pair in ((min, (known.low, parameter.low)), (max, (known.high, parameter.high)))
                 )
                 parameter = Parameter(name, known.kind, known.log, low, high)
-            elif name in found:
-                parameter = found[name]
-            found[name] = parameter
-    return list(found.values())
+            elif name in result:
+                parameter = result[name]
+            result[name] = parameter
+    return list(result.values())
 
 
 def parameters_of_values(settings: Sequence[Mapping[str, Value]]) -> list[Parameter]:
     """The parameters of a sweep without a study; their ranges are those of the values in `settings`."""
     parameters = []
-    for name in dict.fromkeys(name for found in settings for name in found):
-        values = [found[name] for found in settings if name in found]
+    for name in dict.fromkeys(name for result in settings for name in result):
+        values = [result[name] for result in settings if name in result]
         numbers = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
         if len(numbers) == len(values) and all(map(math.isfinite, numbers)):
             kind = "int" if all(isinstance(v, int) for v in values) else "float"

@@ -125,25 +125,25 @@ def lost_connection(error: BaseException) -> str | None:
     """Why the database did not answer, in one line; None for an error with another cause."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-    for found in _chain(error):
-        if isinstance(found, DBAPIError) and (
-            found.connection_invalidated or isinstance(found, OperationalError | InterfaceError)
+    for result in _chain(error):
+        if isinstance(result, DBAPIError) and (
+            result.connection_invalidated or isinstance(result, OperationalError | InterfaceError)
         ):
-            return said_by(found)
+            return said_by(result)
     return None
 
 
 def is_refusal(error: BaseException) -> bool:
     """Whether the server refused the name, the password or the database: waiting changes nothing."""
-    for found in (getattr(one, "orig", None) for one in _chain(error)):
-        number = found.args[0] if found is not None and found.args else None
+    for result in (getattr(one, "orig", None) for one in _chain(error)):
+        number = result.args[0] if result is not None and result.args else None
         if isinstance(number, int):  # its SQLSTATE says less: any statement that is wrong has the same
             return number in _MYSQL_REFUSALS
-        state = getattr(found, "sqlstate", None) or getattr(found, "pgcode", None)
+        state = getattr(result, "sqlstate", None) or getattr(result, "pgcode", None)
         if state is not None:
             return str(state).startswith("28") or state == "3D000"
-        if found is not None:
-            return bool(_REFUSALS.search(str(found)))
+        if result is not None:
+            return bool(_REFUSALS.search(str(result)))
     return False
 
 

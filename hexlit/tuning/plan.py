@@ -102,9 +102,9 @@ class Plan:
     def terms(self) -> dict[str, str]:
         """Settings that all processes of a study must share to keep trials comparable, by names for people."""
         judged = self.judged
-        searched = {f"the space of {name}": str(found) for name, found in self.space.items()}
+        searched = {f"the space of {name}": str(result) for name, result in self.space.items()}
         custom = None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
-        said = {
+        message = {
             "sweep.objective": self.objectives,
             "sweep.monitor": self.monitor,
             "sweep.comparable": judged.comparable,
@@ -114,7 +114,7 @@ class Plan:
             "hydra.sweeper.custom_search_space": custom,
             "what is fixed": _without([*self.recipe, *self.overrides], _OF_THE_MACHINE),
         }
-        return {name: str(value) for name, value in said.items()} | searched
+        return {name: str(value) for name, value in message.items()} | searched
 
     @property
     def monitor(self) -> str:
@@ -137,7 +137,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
     params = plain(settings["params"]) or {}
     older = space_from_mapping(plain(settings["search_space"])) if settings["search_space"] and not params else {}
     swept, fixed = parse_space([*arguments_of(params), *arguments])
-    space = {name: found for name, found in {**older, **swept}.items() if name not in fixed}
+    space = {name: result for name, result in {**older, **swept}.items() if name not in fixed}
     custom = _function(settings["custom_search_space"])
     if not space and custom is None:
         raise UsageError(

@@ -42,14 +42,14 @@ def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
     """
     upwards = results.objectives[0].direction == MAXIMIZE
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-    found = []
+    result = []
     for trial in sorted(results.trials, key=lambda trial: trial.number):
         reported = {step: value for step, value in trial.intermediate.items() if math.isfinite(value)}
         if trial.state != PRUNED or not reported:
             continue
         step = max(reported)
         others = [other.intermediate[step] for other in complete if _was_there(other, trial, step)]
-        found.append(
+        result.append(
             PrunedTrial(
                 number=trial.number,
                 epochs=step + 1,
@@ -60,7 +60,7 @@ def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
                 params=trial.params,
             )
         )
-    return found
+    return result
 
 
 def _was_there(other: TrialResult, trial: TrialResult, step: int) -> bool:

@@ -56,13 +56,13 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
 
 def reports_of_trials(results: SweepResults) -> dict[int, str]:
     """Paths from the sweep's folder to the reports of its trials, by number; with several seeds the first one's."""
-    found = {}
+    result = {}
     for trial in results.trials:
         for place in [] if trial.folder is None else [trial.folder, f"{trial.folder}/seed-0"]:
             if (results.folder / place / PAGE_FILE).is_file():
-                found[trial.number] = f"{place}/{PAGE_FILE}"
+                result[trial.number] = f"{place}/{PAGE_FILE}"
                 break
-    return found
+    return result
 
 
 def write_document(path: Path, document: dict[str, Any]) -> None:
@@ -77,8 +77,8 @@ def write_document(path: Path, document: dict[str, Any]) -> None:
 
 def schema() -> dict[str, Any]:
     """The schema of `overall_results.json`."""
-    found: dict[str, Any] = json.loads(files("hexlit.tuning").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(files("hexlit.tuning").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+    return result
 
 
 @cache

@@ -100,10 +100,10 @@ def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> Swee
     try:
         study = study or load_study(folder)
     except UsageError as error:
-        found = trials_of_folders(tuned_folders(folder), (), facts, now)
-        if found or not alive:  # a sweep that has just begun has no study yet
+        result = trials_of_folders(tuned_folders(folder), (), facts, now)
+        if result or not alive:  # a sweep that has just begun has no study yet
             problems = [*problems, f"{error}; the trials are read from their folders"]
-        trials, parameters = _without_study(found, facts), parameters_of_values([trial.params for trial in found])
+        trials, parameters = _without_study(result, facts), parameters_of_values([trial.params for trial in result])
         directions = facts.directions
     else:
         frozen = study.get_trials(deepcopy=False)
@@ -140,10 +140,10 @@ def _sequential(folder: Path, now: float) -> SweepResults:
         raise UsageError(f"folder={folder}: {hint}; a sweep's folder has trial-000/ or 0/ in it")
     keys, asked = swept_overrides(folder)
     facts = replace(facts_of_job(numbered[0][1]), name=folder.parent.name)
-    found = trials_of_folders(numbered, keys, facts, now)
-    objective, problems = _objective_of_jobs(facts, found)
+    result = trials_of_folders(numbered, keys, facts, now)
+    objective, problems = _objective_of_jobs(facts, result)
     facts = replace(facts, objectives=(objective.name,), directions=(objective.direction,), monitor=objective.name)
-    trials = _without_study(found, facts)
+    trials = _without_study(result, facts)
     ended = all(trial.state != RUNNING for trial in trials)
     whole = all(trial.state == COMPLETE for trial in trials) if asked is None else len(trials) >= asked
     state = GOING_ON if not ended else FINISHED if whole else STOPPED

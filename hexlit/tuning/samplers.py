@@ -6,7 +6,7 @@ Hydra's own plugin has the same names and defaults. `optuna.samplers` documents 
 from dataclasses import dataclass
 from typing import Any
 
-from hexlit.choices import one_of
+from hexlit.settings import one_of
 
 
 @dataclass

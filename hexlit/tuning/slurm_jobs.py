@@ -56,19 +56,19 @@ def ask_the_controller() -> None:
 
         def read_info(self, string: bytes | str) -> dict[str, dict[str, str]]:
             text = string if isinstance(string, str) else string.decode()
-            found = {job: {"JobID": job, "State": "ENDED", "NodeList": ""} for job in self._asked}
+            result = {job: {"JobID": job, "State": "ENDED", "NodeList": ""} for job in self._asked}
             for line in text.splitlines():
                 job, state, nodes = (part.strip() for part in line.split("|"))
                 known = "PENDING" if state in _GOES_ON else state
-                found[job] = {"JobID": job, "State": known, "NodeList": nodes}
-            return found
+                result[job] = {"JobID": job, "State": known, "NodeList": nodes}
+            return result
 
     SlurmJob.watcher = QueueWatcher(delay_s=_ASKED_EVERY)
 
 
 def failure_of(error: BaseException) -> str:
     """Why a launched job has failed, in one line, such as `job 12 of Slurm ended as CANCELLED`."""
-    found = _NO_OUTPUT.match(str(error))
-    if type(error).__name__ == "UncompletedJobError" and found:
-        return f"job {found[1]} of Slurm ended as {found[2]}"
+    result = _NO_OUTPUT.match(str(error))
+    if type(error).__name__ == "UncompletedJobError" and result:
+        return f"job {result[1]} of Slurm ended as {result[2]}"
     return f"{type(error).__name__}: {first_line(error)}"

@@ -54,21 +54,21 @@ def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"]
         UsageError: an argument cannot be read, or asks for something that cannot be searched.
     """
     parser = OverridesParser.create()
-    found: dict[str, BaseDistribution | str] = {}
+    result: dict[str, BaseDistribution | str] = {}
     for argument in arguments:
         override = _parse(parser, argument)
         name = override.get_key_element()
         value = _meaning(override)
         bare = _bare(name)
-        for earlier in [key for key in found if _bare(key) == bare]:
+        for earlier in [key for key in result if _bare(key) == bare]:
             if earlier.startswith("~") and not name.startswith("~"):
                 continue  # delete first, then set again
             if earlier.startswith("+") and name == bare:
                 name = earlier
-            del found[earlier]
-        found[name] = value
-    fixed = {name: value for name, value in found.items() if isinstance(value, str)}
-    space = {name: value for name, value in found.items() if not isinstance(value, str)}
+            del result[earlier]
+        result[name] = value
+    fixed = {name: value for name, value in result.items() if isinstance(value, str)}
+    space = {name: value for name, value in result.items() if not isinstance(value, str)}
     return space, fixed
 
 

@@ -52,8 +52,8 @@ def refused_with(settings: dict[str, Any]) -> str | None:
     try:
         with suppress(Error, OSError):
             _attempt(pq.PGconn.connect_start(make_conninfo("", **settings).encode()), trace)
-        found = _IN_TRACE.search(os.pread(trace, os.fstat(trace).st_size, 0))
-        return None if found is None else found[1].decode()
+        result = _IN_TRACE.search(os.pread(trace, os.fstat(trace).st_size, 0))
+        return None if result is None else result[1].decode()
     finally:
         os.close(trace)
 

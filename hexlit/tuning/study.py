@@ -84,8 +84,8 @@ def create_study(
                 directions=list(directions),  # type: ignore[arg-type]  # checked
             )
         except optuna.exceptions.DuplicatedStudyError:
-            said = f"hydra.sweeper.study_name={name}: another process has begun it in {where} just now"
-            raise UsageError(f"{said}; add sweep.join=true to work on it too") from None
+            message = f"hydra.sweeper.study_name={name}: another process has begun it in {where} just now"
+            raise UsageError(f"{message}; add sweep.join=true to work on it too") from None
         if objectives:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -116,8 +116,8 @@ def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
     was = study.user_attrs[TERMS]
     for name in dict.fromkeys([*was, *terms]):
         if was.get(name) != terms.get(name):
-            said = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
-            raise UsageError(f"sweep.join=true: {said}; make them agree")
+            message = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
+            raise UsageError(f"sweep.join=true: {message}; make them agree")
 
 
 def load_study(folder: Path) -> "Study":

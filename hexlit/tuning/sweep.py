@@ -254,8 +254,8 @@ class Sweep:
         try:
             plan.custom(self._config, trial)
         except Exception as error:  # foreign code may raise anything
-            said = f"{type(error).__name__}: {first_line(error)}"
-            raise UsageError(f"hydra.sweeper.custom_search_space: {said}") from error
+            message = f"{type(error).__name__}: {first_line(error)}"
+            raise UsageError(f"hydra.sweeper.custom_search_space: {message}") from error
 
     def _settle(self, trial: Trial, ending: Ending) -> str:
         """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""

@@ -51,8 +51,8 @@ def is_tuned(folder: Path) -> bool:
 
 def numbered_folders(folder: Path) -> Iterator[tuple[int, Path]]:
     """Number and folder of the jobs of a plain `--multirun`, `0/`, `1/` and so on."""
-    found = sorted((int(path.name), path) for path in folder.glob("[0-9]*") if path.name.isdecimal())
-    yield from ((number, path) for number, path in found if (path / ".hydra").is_dir())
+    result = sorted((int(path.name), path) for path in folder.glob("[0-9]*") if path.name.isdecimal())
+    yield from ((number, path) for number, path in result if (path / ".hydra").is_dir())
 
 
 def newest_sweep(runs: Path) -> Path:
@@ -77,31 +77,31 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
     """The content of `sweep.json`, and what was wrong with it, one line each."""
     path = folder / SWEEP_FILE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        result = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return SweepFacts(), [f"{SWEEP_FILE} is missing"] if (folder / JOURNAL_FILE).is_file() else []
     except (OSError, ValueError) as error:
         return SweepFacts(), [f"{SWEEP_FILE} cannot be read ({type(error).__name__})"]
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         return SweepFacts(), [f"{SWEEP_FILE} holds no JSON object"]
     return (
         SweepFacts(
-            name=_text(found, "name"),
-            study_name=_text(found, "study_name"),
-            storage=_text(found, "storage"),
-            objectives=_texts(found, "objectives"),
-            directions=_texts(found, "directions"),
-            monitor=_text(found, "monitor"),
-            comparable=_text(found, "comparable"),
-            n_trials=_count(found, "n_trials"),
-            n_jobs=_count(found, "n_jobs"),
-            sampler=_text(found, "sampler"),
-            pruner=_text(found, "pruner"),
-            seeds=_count(found, "seeds"),
-            started=_seconds(found, "started"),
-            finished=_seconds(found, "finished"),
-            seconds=_seconds(found, "seconds"),
-            overrides=_texts(found, "overrides"),
+            name=_text(result, "name"),
+            study_name=_text(result, "study_name"),
+            storage=_text(result, "storage"),
+            objectives=_texts(result, "objectives"),
+            directions=_texts(result, "directions"),
+            monitor=_text(result, "monitor"),
+            comparable=_text(result, "comparable"),
+            n_trials=_count(result, "n_trials"),
+            n_jobs=_count(result, "n_jobs"),
+            sampler=_text(result, "sampler"),
+            pruner=_text(result, "pruner"),
+            seeds=_count(result, "seeds"),
+            started=_seconds(result, "started"),
+            finished=_seconds(result, "finished"),
+            seconds=_seconds(result, "seconds"),
+            overrides=_texts(result, "overrides"),
         ),
         [],
     )
@@ -111,7 +111,7 @@ def facts_of_job(run: Path) -> SweepFacts:
     """The facts in the configuration of a job of a plain `--multirun`: its own `trainer.monitor` is the objective."""
     config = read_yaml(run / ".hydra" / "config.yaml")
     sections = config if isinstance(config, dict) else {}
-    trainer, sweep = (found if isinstance(found := sections.get(name), dict) else {} for name in ("trainer", "sweep"))
+    trainer, sweep = (result if isinstance(result := sections.get(name), dict) else {} for name in ("trainer", "sweep"))
     monitor = _text(trainer, "monitor")
     if monitor is None:
         return SweepFacts(comparable=_text(sweep, "comparable"))

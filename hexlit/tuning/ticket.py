@@ -57,5 +57,5 @@ def ticket_of(environment: Mapping[str, str]) -> TrialTicket | None:
     try:
         return TrialTicket(**json.loads(text))
     except (ValueError, TypeError, RecursionError) as error:
-        said = f"{VARIABLE}={text[:60]!r}: not a trial of a sweep; remove the variable, which sweeps set themselves"
-        raise UsageError(said) from error
+        message = f"{VARIABLE}={text[:60]!r}: not a trial of a sweep; remove the variable, which sweeps set themselves"
+        raise UsageError(message) from error

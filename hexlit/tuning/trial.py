@@ -101,17 +101,17 @@ class RunningTrial:
         self.note(epochs=earlier + epochs, max_epochs=max_epochs * self.ticket.seeds)
         if self.pruned:
             return
-        found = []
+        result = []
         for name in self.ticket.objectives:
             value = values.get(name)
             if not isinstance(value, int | float):
                 near = ", ".join(sorted(values)) or "none"
                 raise UsageError(f"sweep.objective={name}: no such metric was logged; there are {near}")
-            found.append(float(value))
-        self._ended.append(found)
+            result.append(float(value))
+        self._ended.append(result)
         if self.ticket.seeds > 1:
             self.note(seed_values=self._ended)
-        if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, found[0]):
+        if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, result[0]):
             self.pruned = len(self._ended) < self.ticket.seeds
 
     @property

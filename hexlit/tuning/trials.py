@@ -52,8 +52,8 @@ def trials_of_folders(
         known = TrialResult(
             number, state, folder=path.name, params=_values_of(overrides), overrides=overrides, seconds=seconds
         )
-        said = {"failure": failure, "started": started, "ended": ended}
-        trials.append(_with_runs(known, runs, said, facts.comparable))
+        message = {"failure": failure, "started": started, "ended": ended}
+        trials.append(_with_runs(known, runs, message, facts.comparable))
     keys = swept or [
         key
         for key in dict.fromkeys(key for trial in trials for key in trial.params)
@@ -64,12 +64,12 @@ def trials_of_folders(
 
 def tuned_folders(folder: Path) -> list[tuple[int, Path]]:
     """Number and folder of the trials of a tuned sweep whose study cannot be read."""
-    found: dict[int, Path] = {}
+    result: dict[int, Path] = {}
     for path in sorted(folder.glob("trial-*")):
         number = path.name.removeprefix("trial-").removesuffix("-retry")
         if number.isdecimal() and path.is_dir():
-            found[int(number)] = path  # the retry sorts after the first attempt
-    return sorted(found.items())
+            result[int(number)] = path  # the retry sorts after the first attempt
+    return sorted(result.items())
 
 
 def run_folders(folder: Path) -> list[Path]:
@@ -78,31 +78,31 @@ def run_folders(folder: Path) -> list[Path]:
 
 
 def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float) -> TrialResult:
-    said = trial.user_attrs
+    message = trial.user_attrs
     path = _folder_of(folder, trial)
     runs = run_folders(path)
     started = None if trial.datetime_start is None else trial.datetime_start.timestamp()
     ended = None if trial.datetime_complete is None else trial.datetime_complete.timestamp()
     state, failure = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING), None
     if state == RUNNING and not sweep_alive:
-        watcher = watcher_of(said)
+        watcher = watcher_of(message)
         # A trial that has just begun, in another process on the same study, has no folder yet.
         watched = watcher.alive if watcher else facts.storage is not None and not path.is_dir()
         if not watched and not any(_goes_on(run) for run in runs):
             state = INTERRUPTED
-    if state == FAILED and said.get("interrupted") is True:
+    if state == FAILED and message.get("interrupted") is True:
         state = INTERRUPTED
     if state in (FAILED, INTERRUPTED):
         default = "the sweep ended while it ran" if state == INTERRUPTED else "no reason was recorded"
-        failure = str(said["failure"]) if said.get("failure") else default
-    seconds = _number(said.get("seconds"))
+        failure = str(message["failure"]) if message.get("failure") else default
+    seconds = _number(message.get("seconds"))
     if seconds is None and started is not None:
         last = now if state == RUNNING else ended
         seconds = None if last is None else max(0.0, last - started)
     values = None
     if state == COMPLETE and trial.values is not None:
         values = tuple(float(value) for value in trial.values)
-    overrides = said.get("overrides")
+    overrides = message.get("overrides")
     reported = {int(step): float(value) for step, value in sorted(trial.intermediate_values.items())}
     known = TrialResult(
         trial.number,
@@ -114,13 +114,13 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
         intermediate=reported,
         latest=next(reversed(reported.values()), None),
         seconds=seconds,
-        attempts=_whole(said.get("attempts")) or 1,
-        retry_of=_whole(said.get("retry_of")),
+        attempts=_whole(message.get("attempts")) or 1,
+        retry_of=_whole(message.get("retry_of")),
     )
-    saved = _number(said.get("saved_seconds"))
+    saved = _number(message.get("saved_seconds"))
     facts_of_trial = {"failure": failure, "started": started, "ended": ended, "saved_seconds": saved}
     for name in ("epochs", "max_epochs", "host_peak_bytes", "device_peak_bytes"):
-        facts_of_trial[name] = _whole(said.get(name))
+        facts_of_trial[name] = _whole(message.get(name))
     return _with_runs(known, runs, facts_of_trial, facts.comparable)
 
 
@@ -130,15 +130,15 @@ def _with_runs(
     """`trial` completed from the files of its runs, and from `said`, which takes precedence."""
     parts = [_curves_of(run) for run in runs]
     memory = [entry for run in runs if isinstance(entry := read_json(run / "summary.json").get("memory"), dict)]
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "curves": mean_curves(parts),
         "flags": sanity_flags(parts, comparable),
         "epochs": max((len(part.epochs) for part in parts), default=0) or None,
         "max_epochs": _asked_epochs(trial.overrides),
     }
     for name in ("host_peak_bytes", "device_peak_bytes"):
-        found[name] = max((peak for entry in memory if (peak := _whole(entry.get(name))) is not None), default=None)
-    return replace(trial, **found | {name: value for name, value in said.items() if value is not None})
+        result[name] = max((peak for entry in memory if (peak := _whole(entry.get(name))) is not None), default=None)
+    return replace(trial, **result | {name: value for name, value in said.items() if value is not None})
 
 
 def _curves_of(run: Path) -> Curves:
@@ -182,15 +182,15 @@ def _latest_change(runs: Sequence[Path]) -> float | None:
 
 
 def _folder_of(folder: Path, trial: "FrozenTrial") -> Path:
-    said = trial.user_attrs.get("folder")
-    name = Path(said).name if isinstance(said, str) and Path(said).name else f"trial-{trial.number:03d}"
+    message = trial.user_attrs.get("folder")
+    name = Path(message).name if isinstance(message, str) and Path(message).name else f"trial-{trial.number:03d}"
     again = folder / f"{name}-retry"
     return again if again.is_dir() else folder / name
 
 
 def _overrides_of(run: Path) -> tuple[str, ...]:
-    found = read_yaml(run / ".hydra" / "overrides.yaml")
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    result = read_yaml(run / ".hydra" / "overrides.yaml")
+    return tuple(map(str, result)) if isinstance(result, list) else ()
 
 
 def _asked_epochs(overrides: Iterable[str]) -> int | None:

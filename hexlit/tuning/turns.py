@@ -96,11 +96,11 @@ def _warn_once(path: Path, why: str) -> None:
 @contextmanager
 def _of_server(storage: PatientStorage, study_id: int) -> Iterator[Callable[[], bool]]:
     lock = _Lock(storage, study_id)
-    began, said = time.monotonic(), False
+    began, message = time.monotonic(), False
     try:
         while not storage.patiently(lock.take):
-            if time.monotonic() - began > _LONG and not said:
-                said = True
+            if time.monotonic() - began > _LONG and not message:
+                message = True
                 log.warning("%s: waiting for another process that is about to begin a trial", storage.shown)
             time.sleep(_LOOK_EVERY)
         yield lock.mine

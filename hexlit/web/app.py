@@ -18,8 +18,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 
 from hexlit.web.config import WebSettings
-from hexlit.web.desk import Answer, Desk, Shared
 from hexlit.web.scripts import module_names, module_text, with_preloads
+from hexlit.web.session import Answer, BrowserSession, Shared
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +71,8 @@ def make_app(shared: Shared) -> FastAPI:
             return
         await socket.accept()
         if desks >= shared.settings.browsers:
-            said = f"no further page may be open beside {desks}, as browsers={desks} says; close one"
-            await socket.send_text(json.dumps({"id": None, "type": "error", "text": said, "final": True}))
+            message = f"no further page may be open beside {desks}, as browsers={desks} says; close one"
+            await socket.send_text(json.dumps({"id": None, "type": "error", "text": message, "final": True}))
             await socket.close(TRY_LATER)
             return
         desks += 1
@@ -109,14 +109,14 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
         while True:
             await socket.send_text(text_of(await waiting.get()))
 
-    desk = Desk(shared, send)
+    session = BrowserSession(shared, send)
     writer = asyncio.create_task(write())
     try:
         while not writer.done():
             while waiting.qsize() >= MOST_WAITING and not writer.done():  # it sends, and does not read
                 await asyncio.sleep(SECONDS_TO_DRAIN)
             # Not in this thread: a long text takes a while to be read.
-            await run_in_threadpool(desk.take, await _message(socket))
+            await run_in_threadpool(session.take, await _message(socket))
     except (WebSocketDisconnect, RuntimeError):  # RuntimeError: the socket was closed while a message was awaited
         pass
     finally:
@@ -125,7 +125,7 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
             with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
                 await writer
         finally:
-            await run_in_threadpool(desk.close)
+            await run_in_threadpool(session.close)
 
 
 def text_of(answer: Answer) -> str:
@@ -134,8 +134,8 @@ def text_of(answer: Answer) -> str:
         return json.dumps(answer, allow_nan=False)
     except ValueError:
         log.error("request %s has an answer with a value that is no number", answer["id"])
-        said = "the answer holds a value that is no number"
-        return json.dumps({"id": answer["id"], "type": "error", "text": said, "final": True})
+        message = "the answer holds a value that is no number"
+        return json.dumps({"id": answer["id"], "type": "error", "text": message, "final": True})
 
 
 async def _message(socket: WebSocket) -> str | bytes:

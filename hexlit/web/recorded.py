@@ -54,7 +54,7 @@ def recorded_page(
             "names": {"black": record.black, "white": record.white},
             "about": " · ".join(facts),
             "end": _end(record),
-            "review": [review_entry(found, record.size) for found in review] or None,
+            "review": [review_entry(result, record.size) for result in review] or None,
         }
     )
     allowed = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{_digest(script)}'"

@@ -205,14 +205,14 @@ def parse(text: str | bytes) -> Request:
             raise UsageError(f"do: there is no {str(tag)[:40]!a}; choose from {known}".replace("'", "")) from None
         # For nested fields; the first place is the kind of request, which the page knows.
         place = ".".join(str(part) for part in first["loc"][1:])
-        said = str(first["msg"]).partition("\n")[0]
-        raise UsageError(" ".join(f"{place or 'request'}: {said}".split())[:200]) from None
+        message = str(first["msg"]).partition("\n")[0]
+        raise UsageError(" ".join(f"{place or 'request'}: {message}".split())[:200]) from None
 
 
 def number_of(text: str | bytes) -> int | None:
     """The `id` of a message that `parse` refuses, None if it has none."""
     try:
-        found = TypeAdapter(dict[str, Any]).validate_json(text).get("id")
+        result = TypeAdapter(dict[str, Any]).validate_json(text).get("id")
     except ValidationError:
         return None
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= 2**53 else None
+    return result if isinstance(result, int) and not isinstance(result, bool) and 0 <= result <= 2**53 else None

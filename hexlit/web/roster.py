@@ -1,4 +1,4 @@
-"""The players that a page may choose from, and the seats of one browser."""
+"""The players that a page may choose from, and the players of one browser."""
 
 import threading
 from collections import OrderedDict
@@ -42,7 +42,7 @@ class Offer:
     foreign: bool = False
     """Whether it is a program of its own, which can be ended while it thinks."""
     beside: bool = False
-    """Whether it moves without the baton. Its kernels need no thread of others, and release the GIL."""
+    """Whether it moves without the lock. Its kernels need no thread of others, and release the GIL."""
     search: SearchConfig | None = None
     """Search of a player with a judge; None: the common settings."""
 
@@ -50,7 +50,7 @@ class Offer:
 class Roster:
     """The players on offer, and their evaluators, which all browsers share.
 
-    The holder of the baton makes all calls here.
+    The holder of the lock makes all calls here.
     """
 
     def __init__(self, offers: Sequence[Offer], search: SearchConfig) -> None:
@@ -88,8 +88,8 @@ class Roster:
         return self._judges[name, size]
 
 
-class Seats:
-    """The players of one browser, with their trees; its own thread calls them, with the baton or beside it."""
+class BrowserPlayers:
+    """The players of one browser, with their trees; its own thread calls them, with the lock or beside it."""
 
     def __init__(self, roster: Roster, tree_bytes: int) -> None:
         """Each tree may take `tree_bytes`."""
@@ -109,7 +109,7 @@ class Seats:
         return self._roster.offer(name).foreign
 
     def runs_beside(self, name: str) -> bool:
-        """Whether the player `name` moves without the baton; raises `UsageError` where there is none of that name."""
+        """Whether the player `name` moves without the lock; raises `UsageError` where there is none of that name."""
         return self._roster.offer(name).beside
 
     def knows_swap(self, name: str, size: int) -> bool:
@@ -157,7 +157,7 @@ class Seats:
         if isinstance(player, HtpEngine):
             player.abort()
 
-    def dismiss(self, name: str) -> None:
+    def discard(self, name: str) -> None:
         """Forget the player `name`, who has forfeited: the next game begins with a new one."""
         _, player = self._players.pop(name, (None, None))
         if player is not None:

@@ -59,8 +59,8 @@ def joined(first: str = FIRST, text_of: Callable[[str], str] = module_text) -> s
     add(first)
     owners: dict[str, str] = {}
     for name, text in texts.items():
-        if found := _UNREAD.search(text):
-            raise ValueError(f"{name}: {found[0]!r} cannot stand in a joined script")
+        if result := _UNREAD.search(text):
+            raise ValueError(f"{name}: {result[0]!r} cannot stand in a joined script")
         for declared in _DECLARATION.findall(text):
             if declared in owners:
                 raise ValueError(f"{name}: {declared} is declared in {owners[declared]}, too")

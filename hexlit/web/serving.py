@@ -10,8 +10,8 @@ import uvicorn
 from hexlit.errors import UsageError
 from hexlit.web.app import make_app
 from hexlit.web.config import WebSettings
-from hexlit.web.desk import Shared
 from hexlit.web.requests import LONGEST_MESSAGE
+from hexlit.web.session import Shared
 
 SECONDS_TO_LEAVE = 3
 
@@ -19,17 +19,17 @@ SECONDS_TO_LEAVE = 3
 def listen(settings: WebSettings) -> socket.socket:
     """A socket on the address and port of the settings; raises `UsageError` where there can be none."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    result = socket.socket(family, socket.SOCK_STREAM)
+    result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((settings.host, settings.port))
-        found.listen()
+        result.bind((settings.host, settings.port))
+        result.listen()
     except (OSError, UnicodeError) as error:  # UnicodeError: a name that cannot be one
-        found.close()
+        result.close()
         why = getattr(error, "strerror", None) or error
-        said = f"port={settings.port} host={settings.host}: cannot listen ({why}); port=0 takes any that is free"
-        raise UsageError(said) from error
-    return found
+        message = f"port={settings.port} host={settings.host}: cannot listen ({why}); port=0 takes any that is free"
+        raise UsageError(message) from error
+    return result
 
 
 def address(listening: socket.socket) -> str:

@@ -33,9 +33,9 @@ def game_of(request: Read) -> dict[str, Any]:
     if isinstance(first, RecordError):
         raise UsageError(f"text, read as {form.name}: {first}")
     record = as_record(first)
-    found = Variations(main_line(record.moves.tolist()), [])
+    result = Variations(main_line(record.moves.tolist()), [])
     if form.name == "sgf":
-        found = read_variations(text.splitlines(keepends=True), first.place)
+        result = read_variations(text.splitlines(keepends=True), first.place)
     if record.size > LARGEST_BOARD:
         raise UsageError(f"text: the game has a board of {record.size} rows; this page shows {LARGEST_BOARD} at most")
     return {
@@ -44,8 +44,8 @@ def game_of(request: Read) -> dict[str, Any]:
         "size": record.size,
         "swap": record.swap,
         "moves": [format_cell(int(move), record.size) for move in record.moves],
-        "nodes": [node_entry(node, record.size) for node in found.nodes],
-        "unread": [str(error) for error in found.unread],
+        "nodes": [node_entry(node, record.size) for node in result.nodes],
+        "unread": [str(error) for error in result.unread],
         "black": record.black,
         "white": record.white,
         "final": True,

@@ -1,6 +1,6 @@
 """Questions to players: a move, a study that grows, an opinion, a map of openings, a review of a game.
 
-Each function is called by the holder of the baton, and passes it on between two evaluations.
+Each function is called by the holder of the lock, and passes it on between two evaluations.
 """
 
 import time
@@ -14,12 +14,12 @@ from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import SWAP, format_cell
-from hexlit.web.baton import Baton, passing
 from hexlit.web.config import WebSettings
 from hexlit.web.positions import board_of, check_undecided, state_of
 from hexlit.web.recorded import review_entry
 from hexlit.web.requests import Look, Move, Openings, PositionText, Ready, Review, Study
-from hexlit.web.roster import Seats
+from hexlit.web.roster import BrowserPlayers
+from hexlit.web.scheduling import FairLock, passing
 from hexlit.web.verdict import Verdicts
 
 Answer = dict[str, Any]
@@ -33,10 +33,10 @@ MOST_EXPECTED = 16
 class Thinking:
     """Answers the requests of one browser that search."""
 
-    def __init__(self, seats: Seats, baton: Baton, verdicts: Verdicts, settings: WebSettings) -> None:
-        """`seats` are those of the browser; all browsers have one `baton`, and one solver for `verdicts`."""
-        self._seats = seats
-        self._baton = baton
+    def __init__(self, players: BrowserPlayers, lock: FairLock, verdicts: Verdicts, settings: WebSettings) -> None:
+        """`players` are those of the browser; all browsers have one `lock`, and one solver for `verdicts`."""
+        self._players = players
+        self._lock = lock
         self._settings = settings
         self._verdicts = verdicts
 
@@ -49,7 +49,7 @@ class Thinking:
             UsageError: the request cannot be carried out.
         """
         board = board_of(request.position)
-        until = passing(self._baton, stopped)
+        until = passing(self._lock, stopped)
         match request:
             case Ready():
                 yield self._ready(request.player, board)
@@ -66,17 +66,17 @@ class Thinking:
 
     def _thinker(self, name: str, board: Board) -> Thinker:
         """The player `name`, who searches; one that never learned to swap thinks about moves without it."""
-        return self._seats.thinker(name, board.size, swap=board.swap and self._seats.knows_swap(name, board.size))
+        return self._players.thinker(name, board.size, swap=board.swap and self._players.knows_swap(name, board.size))
 
     def _ready(self, name: str, board: Board) -> Answer:
         """Have the player `name` loaded and compiled; one without a search needs nothing."""
-        if self._seats.searches(name):
+        if self._players.searches(name):
             self._thinker(name, board)
         return {"type": "ready", "final": True}
 
     def _move(self, request: Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]) -> Answer:
         check_undecided(board)
-        if not self._seats.searches(request.player):
+        if not self._players.searches(request.player):
             return self._move_of_player(request, board, stopped)
         thinker = self._thinker(request.player, board)
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
@@ -87,7 +87,7 @@ class Thinking:
             return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
         simulations = request.simulations or self._settings.simulations
         if self._settings.solver:
-            with self._baton.aside():
+            with self._lock.aside():
                 solution = self._verdicts.proof(board, min(seconds, self._settings.proof_seconds), stopped)
             proved = proved_move(solution, thinker, board.cells, board.to_move, swap=board.may_swap)
             if proved is not None:
@@ -102,24 +102,24 @@ class Thinking:
     def _move_of_player(self, request: Move, board: Board, stopped: Callable[[], bool]) -> Answer:
         try:
             with self._alone(request.player, stopped):
-                player = self._seats.player(request.player, board.size, swap=board.swap)
+                player = self._players.player(request.player, board.size, swap=board.swap)
                 (move,) = player.answer([board])
         except Forfeit as forfeit:
-            self._seats.dismiss(request.player)
+            self._players.discard(request.player)
             raise UsageError(f"{request.player} gives no move: {forfeit}") from forfeit
         return played(request, board, move) | {"value": None, "found": None}
 
     @contextmanager
     def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        """A player that runs beside others gives the baton back; a foreign one also ends when `stopped` says so."""
-        if not self._seats.runs_beside(name):
+        """A player that runs beside others gives the lock back; a foreign one also ends when `stopped` says so."""
+        if not self._players.runs_beside(name):
             yield
             return
-        if not self._seats.is_foreign(name):
-            with self._baton.aside():
+        if not self._players.is_foreign(name):
+            with self._lock.aside():
                 yield
             return
-        with watching(stopped, lambda: self._seats.abort(name)), self._baton.aside():
+        with watching(stopped, lambda: self._players.abort(name)), self._lock.aside():
             yield
 
     def _study(self, request: Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
@@ -166,8 +166,8 @@ class Thinking:
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.simulations
         plies = len(board.moves)
-        for found in review(thinker, board, simulations, until):
-            yield {"type": "review", "plies": plies, "final": found.ply == plies} | review_entry(found, board.size)
+        for result in review(thinker, board, simulations, until):
+            yield {"type": "review", "plies": plies, "final": result.ply == plies} | review_entry(result, board.size)
 
 
 def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
@@ -185,8 +185,8 @@ def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> An
         }
         for cell in fair[:MOST_SHOWN]
     ]
-    found = {"value": -abs(values[fair[0]]), "visits": len(values), "candidates": candidates}
-    return {"type": "study", "full": False, "final": True} | found | {"expected": candidates[0]["line"]}
+    result = {"value": -abs(values[fair[0]]), "visits": len(values), "candidates": candidates}
+    return {"type": "study", "full": False, "final": True} | result | {"expected": candidates[0]["line"]}
 
 
 def _with_swap(report: Answer) -> Answer:

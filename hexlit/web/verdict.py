@@ -44,19 +44,19 @@ class Verdicts:
         if board.may_swap:
             board = Board(board.size, moves=board.moves)  # the verdict is on the stones; the page tells of the swap
         seen = outlooks(board.cells, board.size)
-        found = self.solve(board, self._seconds, stopped)
+        result = self.solve(board, self._seconds, stopped)
 
         def names(cells: tuple[int, ...]) -> list[str]:
             return [format_cell(cell, board.size) for cell in cells]
 
         return {
             "type": "solve",
-            "winner": COLOURS[found.winner],
-            "winning": names(found.winning_moves),
+            "winner": COLOURS[result.winner],
+            "winning": names(result.winning_moves),
             "must_play": names(seen[-board.to_move].must_play),
             "links": {COLOURS[colour]: link_of(seen[colour], colour, board.size) for colour in (BLACK, WHITE)},
-            "nodes": found.nodes,
-            "seconds": found.seconds,
+            "nodes": result.nodes,
+            "seconds": result.seconds,
             "final": True,
         }
 

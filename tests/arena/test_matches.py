@@ -127,14 +127,6 @@ def test_wins_are_counted_as_a_referee_counts_them(plies: int) -> None:
     assert turned.wins == result.games - result.wins
 
 
-def test_a_perfect_player_beats_a_random_one() -> None:
-    """And never loses a game that it can win."""
-    perfect = Perfect(4)
-    result = play_match(perfect, RandomPlayer(seed=3), size=4, pairs=25, seed=1)
-    assert result.wins >= 25, "one of the two games of each opening"
-    assert result.share >= 0.8
-
-
 def test_a_player_that_takes_a_taken_cell_ends_the_match() -> None:
     class Cheat(NeverSwaps):
         def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
@@ -146,10 +138,12 @@ def test_a_player_that_takes_a_taken_cell_ends_the_match() -> None:
 
 
 def test_a_random_player_repeats_itself_with_its_seed_and_plays_every_cell() -> None:
+    """Whatever other games are in the batch, so that a match that is resumed ends as it would have."""
     cells = distinct_openings(4, 100, 2, seed=0)
     colours = np.ones(100, np.int8)
     moves = RandomPlayer(1).choose(cells, colours)
-    assert np.array_equal(moves, RandomPlayer(1).choose(cells, colours))
+    alone = [int(RandomPlayer(1).choose(cells[i : i + 1], colours[:1])[0]) for i in range(100)]
+    assert moves.tolist() == alone
     assert not np.array_equal(moves, RandomPlayer(2).choose(cells, colours))
     one = np.zeros((1, 9), np.int8)
     one[0, 4] = 1
@@ -374,16 +368,6 @@ def test_what_a_player_holds_is_given_back_when_a_match_is_broken_off() -> None:
     assert player.closed == 1
 
 
-def test_random_moves_do_not_depend_on_the_other_games_of_a_batch() -> None:
-    """So that a match that is resumed ends as it would have."""
-    cells = np.zeros((6, 16), np.int8)
-    cells[np.arange(6), np.arange(6)] = 1
-    colours = np.full(6, -1, np.int8)
-    player = RandomPlayer(3)
-    whole = player.choose(cells, colours)
-    assert whole.tolist() == [int(player.choose(cells[i : i + 1], colours[i : i + 1])[0]) for i in range(6)]
-
-
 FIRST_MOVES = {0: (1,), 4: (5,), 6: (14,)}
 
 
@@ -441,10 +425,7 @@ def test_openings_are_legal_and_no_two_the_same_even_turned(size: int, count: in
         keys.add(min(cells.tobytes(), cells[::-1].tobytes()))
     assert len(keys) == count
     assert openings == balanced_openings(size, count, plies, 5, balanced=balanced)
-
-
-def test_another_seed_gives_other_openings() -> None:
-    assert balanced_openings(5, 20, 2, 1) != balanced_openings(5, 20, 2, 2)
+    assert size < 4 or openings != balanced_openings(size, count, plies, 6, balanced=balanced)
 
 
 def test_more_openings_than_a_board_has_are_refused_with_their_number() -> None:

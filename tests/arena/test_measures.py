@@ -13,6 +13,7 @@ from hexlit.arena.measures import (
     Document,
     Level,
     Network,
+    Thoroughness,
     Variant,
     effort_of,
     measure_speed,
@@ -135,10 +136,7 @@ def test_a_row_tells_strength_and_cost() -> None:
         Variant(config, None),
         network(RolloutEvaluator(16), 4),
         game_positions(4, 36, seed=0),
-        pairs=20,
-        seed=0,
-        games=16,
-        seconds=0.0,
+        Thoroughness(pairs=20, seed=0, games=16, seconds=0.0),
     )
     assert (row["algorithm"], row["simulations"], row["opponent"]) == ("gumbel", 60, "policy")
     assert row["match"]["count"] == 40
@@ -157,10 +155,7 @@ def test_perfect_knowledge_is_optimal_however_it_is_searched() -> None:
         Variant(batched, plain),
         network(Oracle(4), 4),
         game_positions(4, 24, seed=0),
-        pairs=5,
-        seed=0,
-        games=8,
-        seconds=0.0,
+        Thoroughness(pairs=5, seed=0, games=8, seconds=0.0),
     )
     assert row["optimality"]["share"] == 1.0
     assert row["match"]["share"] == 0.5  # under sequential halving root batching changes no tree
@@ -171,7 +166,10 @@ def test_perfect_knowledge_is_optimal_however_it_is_searched() -> None:
 def test_more_leaves_than_games_find_room_and_boards_without_truth_have_no_optimality() -> None:
     config = SearchConfig(simulations=8, leaves=4)
     row = measure_variant(
-        Variant(config, None), network(UniformEvaluator(), 9), None, pairs=1, seed=0, games=2, seconds=0.0
+        Variant(config, None),
+        network(UniformEvaluator(), 9),
+        None,
+        Thoroughness(pairs=1, seed=0, games=2, seconds=0.0),
     )
     assert row["optimality"] is None
 
@@ -186,10 +184,7 @@ def test_positions_of_which_none_is_won_have_no_optimality() -> None:
         Variant(SearchConfig(simulations=2), None),
         network(UniformEvaluator(), 4),
         lost,
-        pairs=1,
-        seed=0,
-        games=2,
-        seconds=0.0,
+        Thoroughness(pairs=1, seed=0, games=2, seconds=0.0),
     )
     assert found["optimality"] is None
 

@@ -82,7 +82,7 @@ def test_positions_are_won_and_lost_and_every_source_and_stage_gives_the_same_nu
             positions.stones[(positions.source == source) & (positions.stage == stage)].mean() for stage in (0, 2)
         ]
         assert stones[0] < stones[1]
-    quick = positions.first(20)
+    quick = positions.only(slice(20))
     assert len(set(quick.source.tolist())) == len(SOURCES)
 
 

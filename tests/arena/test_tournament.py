@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.arena.matches import ArenaGame, Pair
-from hexlit.arena.tournament import COLUMNS, GameLog, Tournament, as_collection, pairings, standings
+from hexlit.arena.tournament import COLUMNS, GameLog, MatchWorker, Tournament, as_collection, pairings, standings
 from hexlit.errors import UsageError
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending
@@ -19,7 +19,8 @@ OPENINGS = {number: (number, 15 - number // 2) for number in range(6)}
 
 def tournament(log: GameLog, **settings: object) -> Tournament:
     players = [named("low", Lowest()), named("high", Lowest(last=True)), named("also low", Lowest())]
-    return Tournament(players, settings.pop("openings", OPENINGS), log, at_once=2, **settings)  # type: ignore[arg-type]
+    worker = MatchWorker(players, log.size, at_once=2)
+    return Tournament(worker, settings.pop("openings", OPENINGS), log, **settings)  # type: ignore[arg-type]
 
 
 def test_everybody_meets_everybody_or_the_first_all_others() -> None:
@@ -129,13 +130,14 @@ def test_by_the_swap_rule_a_tournament_goes_on_from_disk_and_finds_what_it_has_p
     openings = {0: (1,), 1: (5,), 2: (14,)}
     players = [named("swaps", AlwaysSwaps(last=True)), named("low", Lowest())]
     whole = GameLog(tmp_path / "games.csv", 4)
-    Tournament(players, openings, whole, at_once=2, swap=True).play(lambda pair: None)
+    worker = MatchWorker(players, 4, at_once=2, swap=True)
+    Tournament(worker, openings, whole).play(lambda pair: None)
     swapped = [game for game in whole.games if game.moves[1] == 16]
     assert [game.white for game in swapped] == ["swaps"] * (len(whole.games) // 2)
     assert standings(["swaps", "low"], [("swaps", "low")], whole, "low")["swaps"] == len(swapped)
     whole.path.write_text("".join(whole.path.read_text().splitlines(keepends=True)[:3]))
     again = GameLog(whole.path, 4)
-    Tournament(players, openings, again, at_once=2, swap=True).play(lambda pair: None)
+    Tournament(worker, openings, again).play(lambda pair: None)
     assert again.pairs == whole.pairs
 
 

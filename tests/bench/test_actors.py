@@ -1,5 +1,7 @@
 """Actors beside workers, with a stand-in for Ray and for the worker processes."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -16,9 +18,9 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.cluster.players import RayPlayers
+from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, PlayerSettings
+from hexlit.selfplay.players import LocalPlayer, PlayerSettings
 from tests.cluster.fake_ray import FakeRay
 
 pytestmark = pytest.mark.row("E14")
@@ -37,7 +39,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
 
 def first_of(place: PlayerSettings, workers: int) -> LocalPlayer:
     """The first of as many workers."""
-    return LocalPlayer(PlayerSettings(place.settings | {"part": 0, "parts": workers}, place.make_host))
+    return LocalPlayer(PlayerSettings(replace(place.settings, part=0, parts=workers), place.make_host))
 
 
 def measured(cluster: RayConfig) -> list[str]:

@@ -22,5 +22,5 @@ def test_the_openings_and_every_ingredient_are_measured_on_one_thread() -> None:
 
 
 def test_the_board_of_a_checkpoint_may_be_too_large_for_the_solver() -> None:
-    with pytest.raises(UsageError, match="size 9: it takes 2 to 8"):
+    with pytest.raises(UsageError, match="size=9: must be from 2 to 8"):
         measure_solver(9, Effort(2, 0.1), build_profile(AcceleratorConfig(device="cpu")))

@@ -15,8 +15,8 @@ from hexlit.cluster.config import RayConfig
 from hexlit.cluster.dispatch import Dispatch
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, slots_of
-from hexlit.selfplay.cluster.shares import GameNews, Round, Share, Shares
-from hexlit.selfplay.player import RoundRequest
+from hexlit.selfplay.cluster import GameNews, Round, Share, Shares
+from hexlit.selfplay.players import RoundRequest
 
 
 def light_game(game_id: int, version: int) -> GameRecord:
@@ -141,7 +141,7 @@ class Learner:
 
         self.rounds.append(Round(RoundRequest(None, self.positions, version, keep), begun=self.workers.now))
         self.workers.shares.add(self.rounds[-1])
-        self.most_open = max(self.most_open, len(self.workers.shares.rounds))
+        self.most_open = max(self.most_open, len(self.workers.shares._rounds))
 
     def learn(self, epochs: int, between: Callable[[], None] = lambda: None) -> None:
         """Consume `epochs` rounds, while the workers continue."""

@@ -17,8 +17,8 @@ from hexlit.cluster import versions
 from hexlit.cluster.config import RayConfig
 from hexlit.commands.match import main
 from hexlit.errors import UsageError
-from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import PlayerSettings, RoundRequest
+from hexlit.selfplay.cluster import RayPlayers
+from hexlit.selfplay.players import PlayerSettings, RoundRequest
 from tests.cluster.local_cluster import STORE, cluster_of
 from tests.commands.test_train import as_a_process
 from tests.selfplay.cluster.learner import SETTINGS

@@ -9,9 +9,8 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import RoundRequest, SelfPlayer
-from hexlit.selfplay.workers import WorkerPlayers
+from hexlit.selfplay.cluster import RayPlayers
+from hexlit.selfplay.players import RoundRequest, SelfPlayer, WorkerPlayers
 from tests.selfplay.cluster.learner import PARTS, PLACE
 from tests.selfplay.same_games import same
 

@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from hexlit.hex.record import GameRecord
+from hexlit.selfplay.players import WorkerPlayers
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import WorkerPlayers
 from tests.cluster.local_cluster import ROOT, actors, add_node
 from tests.selfplay.cluster.learner import AHEAD, PARTS, PLACE, SETTINGS, learn
 from tests.selfplay.same_games import same
@@ -137,7 +137,7 @@ def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(cluster: Any, t
     found, expected = stored(tmp_path / "storm"), stored(tmp_path / "calm")
     with np.load(tmp_path / "storm" / "state.npz") as state:
         in_progress = np.concatenate([state[f"{part}/slot.game_id"] for part in range(PARTS)])
-    finished = int((in_progress // SETTINGS["games"]).sum())
+    finished = int((in_progress // SETTINGS.games).sum())
     records = sum(map(len, found.values()))
     twice = records - len(found)
     lost = len(expected.keys() - found.keys())

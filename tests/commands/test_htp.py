@@ -269,7 +269,7 @@ def test_a_checkpoint_that_is_none_ends_the_conversation_with_one_line(tmp_path:
     _out, err = process.communicate(b"genmove b\n", timeout=100)
     assert process.returncode == 2
     assert err.decode().count("\n") == 1
-    assert "not a checkpoint of a Hex network" in err.decode()
+    assert "not a whole checkpoint" in err.decode()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hexlit.commands.train import after_the_first, with_mapping
 from hexlit.commands.train import main as train
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
-from hexlit.training.steps import read_rows as read_steps
+from hexlit.training.usage import read_rows as read_steps
 from hexlit.tuning.ticket import TrialTicket, ticket_of
 from tests.commands.tiny import TINY
 
@@ -96,7 +96,7 @@ def test_a_search_space_may_be_one_mapping_on_the_command_line(
     monkeypatch.chdir(tmp_path)
     space = 'hydra.sweeper.params={optimizer.lr: "interval(1e-4, 1e-2)"}'
     assert train([*TINY, "--multirun", "hydra/sweeper=optuna", space, "board=99"]) == 2
-    assert "board=99: networks and search take" in capfd.readouterr().err
+    assert "board=99: must be from 2 to 19" in capfd.readouterr().err
     assert with_mapping("seed=1") == "seed=1"
 
 

@@ -345,7 +345,6 @@ def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], t
         (["players={a: random, b: random}", "board=20"], "board=20"),
         (["players={a: random, b: random}", "board=3", "anchor=c"], "anchor=c: there is no such player"),
         (["players={a: random, b: random, c: random}", "board=3", "sprt.elo1=5"], "the test is between two players"),
-        (["players=[random,htp=cat]", "board=3", "sprt.elo1=1e7"], "sprt.elo1=1e+07: elo0 must be below elo1, both"),
         (
             ["players=[random,move_timeout=nan htp=cat]", "board=3", "pairs=2"],
             "engine cat: move_timeout=nan: seconds above 0",

@@ -101,7 +101,7 @@ def test_its_training_is_measured(tmp_path: Path, installed: dict[str, str]) -> 
 
 def test_a_mistake_in_its_settings_is_one_line(tmp_path: Path, installed: dict[str, str]) -> None:
     done = run_apart(HEXLIT, *TRAIN, "points=1", folder=tmp_path, environment=installed)
-    assert (done.returncode, done.stderr) == (2, "hexlit train: points=1: a line takes 2 or more\n")
+    assert (done.returncode, done.stderr) == (2, "hexlit train: points=1: must be 2 or more\n")
     other = run_apart(HEXLIT, "train", "task=none", folder=tmp_path, environment=installed)
     assert (other.returncode, other.stderr) == (
         2,

@@ -18,8 +18,7 @@ from tests.nets.test_evaluator import trained_like
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("port=99999", "port=99999: a TCP port from 1 to 65535 is needed"),
-        ("board=20", "board=20: the page shows boards of 2 to 19 rows"),
+        ("port=99999", "port=99999: must be from 0 to 65535"),
         ("browsers=0", "browsers=0: "),
         ("seconds=0", "seconds=0.0: "),
         ("players=[nobody]", "names no kind of player"),

@@ -175,7 +175,6 @@ def test_a_bare_path_becomes_the_folder(argv: list[str], expected: list[str]) ->
         (["run", "watch=true"], "watch=true: run holds a run; only a sweep is watched"),
         (["a", "b"], "a b: name one folder"),
         (["a", "folder=b"], "a folder=b: name one folder"),
-        (["empty", "every=0"], "every=0: must be above 0 seconds"),
         (["empty", "rows=0"], "rows=0: must be 1 or more"),
         (["empty", "json=true", "watch=true"], "json=true, watch=true: choose one of the two"),
         (["empty", "json=maybe"], "json=maybe: expected true or false"),

@@ -70,7 +70,6 @@ def test_a_position_of_a_game_in_sgf(capsys: pytest.CaptureFixture[str]) -> None
     [
         (["file=nowhere.sgf"], "file=nowhere.sgf: there is no such file"),
         (["file=game.sgf", "move=5"], "move=5: the game of game.sgf has 4 moves"),
-        (["file=game.sgf", "move=-1"], "move=-1: a number of the file's moves"),
         (["move=2"], "move=2: a number of the file's moves"),
         (["file=game.sgf", "moves=a1"], "give one of the two"),
         (["file=large.sgf"], "a board of 11; positions are solved up to 8"),
@@ -92,7 +91,7 @@ def test_a_file_that_gives_no_position_is_one_line(
 @pytest.mark.parametrize(
     ("overrides", "part"),
     [
-        (["board=9"], "board=9: positions are solved on boards from 2 to 8"),
+        (["board=9"], "board=9: must be from 2 to 8"),
         (["board=1"], "board=1"),
         (["moves=z9"], "move 'z9'"),
         (["moves=5a"], "move '5a'"),

@@ -31,8 +31,8 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.training.guards import RunUsage
 from hexlit.training.phases import PhaseTotals
+from hexlit.training.usage import RunUsage
 from tests.commands.tiny import TINY
 from tests.hex.reference import Game
 from tests.reporting.pages.documents import checked

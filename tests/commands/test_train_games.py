@@ -16,7 +16,7 @@ from hexlit.commands.train import main
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule
-from hexlit.training.stopping import EarlyStopping
+from hexlit.training.evaluation import EarlyStopping
 from hexlit.tuning.best import best_overrides
 from hexlit.tuning.trial_result import COMPLETE, TrialResult
 from tests.commands.preloaded import HEXLIT, run_apart

@@ -54,7 +54,7 @@ def test_stages_are_thirds_of_the_numbers_of_stones() -> None:
 
 def test_the_first_positions_are_positions_too() -> None:
     positions = won_positions(4, 40, seed=7)
-    first = positions.first(10)
+    first = positions.only(slice(10))
     assert len(first) == 10
     assert np.array_equal(first.cells, positions.cells[:10])
     assert np.array_equal(first.winning_moves, positions.winning_moves[:10])
@@ -110,7 +110,7 @@ def test_a_cache_with_any_bytes_changed_is_read_right_or_replaced(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("size", "count", "seed", "min_stones", "message"),
-    [(4, 0, 0, 0, "count 0"), (4, 5, -1, 0, "seed -1"), (4, 5, 0, 16, "min_stones 16"), (9, 5, 0, 0, "size 9")],
+    [(4, 0, 0, 0, "count=0"), (4, 5, -1, 0, "seed=-1"), (4, 5, 0, 16, "min_stones=16"), (9, 5, 0, 0, "size=9")],
 )
 def test_arguments_out_of_range_are_refused(size: int, count: int, seed: int, min_stones: int, message: str) -> None:
     with pytest.raises(UsageError, match=message):

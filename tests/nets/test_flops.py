@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import build_net, forward_flops, training_flops
+from hexlit.nets.tower import build_net, forward_flops
 
 
 def heads(config: NetConfig, cells: int) -> int:
@@ -41,13 +41,13 @@ def test_only_training_computes_auxiliary_heads() -> None:
     """Each has a convolution of the trunk, a bias from the board, its cells and its swap."""
     config = NetConfig(channels=16, blocks=[1], policy_channels=6, value_channels=7)
     head = 2 * (25 * 16 * 6 + 3 * 7 * 6 + 25 * 6 + 3 * 7)
-    assert training_flops(config, 5, []) == forward_flops(config, 5)
-    assert training_flops(config, 5, ["reply", "soft"]) == forward_flops(config, 5) + 2 * head
+    assert forward_flops(config, 5, []) == forward_flops(config, 5)
+    assert forward_flops(config, 5, ["reply", "soft"]) == forward_flops(config, 5) + 2 * head
 
 
 def test_counting_takes_no_random_draws() -> None:
     """Else a run that counts would be another run."""
     before = torch.get_rng_state()
     forward_flops(NetConfig(dropout=0.1), 5)
-    training_flops(NetConfig(dropout=0.1), 5, ["soft"])
+    forward_flops(NetConfig(dropout=0.1), 5, ["soft"])
     assert torch.equal(before, torch.get_rng_state())

@@ -83,7 +83,7 @@ def test_value_out_of_range_is_refused_with_what_is_right(key: str, value: objec
 
 @pytest.mark.row("A18")
 def test_heads_that_do_not_divide_the_channels_are_refused_where_they_attend() -> None:
-    with pytest.raises(UsageError, match=r"net.attention_heads=4: must divide net.channels=30, such as 3"):
+    with pytest.raises(UsageError, match=r"net.attention_heads=4: must divide net.channels=30"):
         NetConfig(channels=30, attention="self")
     NetConfig(channels=30, attention="se")
     NetConfig(channels=30, attention="self", attention_heads=5)

@@ -1,4 +1,7 @@
-"""Games to search, in plain Python."""
+"""Games to search, in plain Python, and the comparison of results."""
+
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -6,6 +9,16 @@ from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search, SearchResult
 from tests.hex.reference import Game
+
+
+def rows_of(result: SearchResult, rows: Any) -> SearchResult:
+    """The results of the positions `rows` alone."""
+    return SearchResult(*(getattr(result, field.name)[rows] for field in fields(SearchResult)))
+
+
+def assert_identical(one: SearchResult, other: SearchResult) -> None:
+    for name in (field.name for field in fields(SearchResult)):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
 def random_game(random: np.random.Generator, size: int, plies: int, *, swap: bool = False) -> Game:

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
 from hexlit.hex.jit import kernel
-from hexlit.search.cache import AnswerCache, empty_cache, position_key, recall, remember
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import UniformEvaluator
+from hexlit.search.evaluator import AnswerCache, UniformEvaluator, empty_cache, position_key, recall, remember
 from hexlit.search.search import Search
 from hexlit.search.tree import NONE
 

@@ -1,18 +1,18 @@
 """Several leaves of one tree a call: virtual loss and root batching."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
-from hexlit.search.leaves import add_virtual_loss, advance_leaves, empty_leaf_batch, remove_virtual_losses
-from hexlit.search.search import Search, SearchResult
+from hexlit.search.search import Search
+from hexlit.search.simulate import add_virtual_loss, advance_leaves, empty_leaf_queue, remove_virtual_losses
 from hexlit.search.tree import Tree
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search.batched_reference import BatchedSearch
-from tests.search.positions import random_games, search_games
+from tests.search.positions import assert_identical, random_games, rows_of, search_games
 
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
@@ -24,11 +24,6 @@ def begun(game: Game, config: SearchConfig) -> Search:
     search.place(np.array([game.cells], np.int8), to_move)
     search.begin(to_move, np.array([len(game.moves)], np.int16), 0.0, np.zeros(1, np.uint64))
     return search
-
-
-def assert_identical(one: SearchResult, other: SearchResult) -> None:
-    for name in (field.name for field in fields(SearchResult)):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
 def root_move(tree: Tree, node: int) -> int:
@@ -87,17 +82,9 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
     for number, game in enumerate(random_games(seed=63, count=30, swap=True)):
         config = replace(VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1)
         search = begun(game, config)
-        batch = empty_leaf_batch(1, 1, config.simulations + 1)
-        while advance_leaves(
-            search.tree,
-            batch,
-            search.roots,
-            search._walk,
-            *search.batch,
-            False,
-            search.params,
-            search.geometry,
-        ):
+        batch = empty_leaf_queue(1, 1, config.simulations + 1)
+        rules = search.params, search.geometry
+        while advance_leaves(search.tree, batch, search.roots, search._walk, *search.batch, *rules):
             search.evaluate(KeyedEvaluator())
         assert_identical(search.read(1), search_games([game], config, KeyedEvaluator()))
 
@@ -113,7 +100,7 @@ def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> No
         search = begun(game, SearchConfig(algorithm, 200, leaves=8, root_batch=root_batch))
         evaluated: set[int] = set()
         while waiting := search.advance():
-            leaves = search._leaf_batch.leaf[0, :waiting].tolist()
+            leaves = search._queue.leaf[0, :waiting].tolist()
             assert len(set(leaves)) == waiting
             assert all(leaf not in evaluated for leaf in leaves)
             evaluated.update(leaves)
@@ -134,7 +121,7 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
         search.evaluate(KeyedEvaluator(salt=b"thirds"))
     tree, random = search.tree, np.random.default_rng(1)
     before = tree.node.copy()
-    batch = empty_leaf_batch(1, 40, 301)
+    batch = empty_leaf_queue(1, 40, 301)
     for leaf in random.choice(np.arange(1, 301), 40, replace=False):
         add_virtual_loss(tree, batch, 0, int(leaf))
     assert tree.node["visits"][0, 0] == before["visits"][0, 0] + 40
@@ -172,8 +159,7 @@ def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch:
     together = search_games(games, config, KeyedEvaluator(), room=9)
     for row, game in enumerate(games):
         alone = search_games([game], config, KeyedEvaluator())
-        for name in (field.name for field in fields(SearchResult)):
-            assert np.array_equal(getattr(together, name)[row], getattr(alone, name)[0]), name
+        assert_identical(rows_of(together, slice(row, row + 1)), alone)
 
 
 @pytest.mark.row("E6")

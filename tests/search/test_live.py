@@ -1,7 +1,7 @@
 """One game's search that is kept between moves."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -14,11 +14,10 @@ from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.search.live import LiveSearch
-from hexlit.search.search import SearchResult
 from hexlit.search.tree import NONE, Tree
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import random_game, random_games, search_games
+from tests.search.positions import assert_identical, random_game, random_games, search_games
 from tests.search.reference import considered_visits
 
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -59,9 +58,9 @@ def read_tree(tree: Tree, node: int = 0) -> dict[str, Any]:
         children.append(child)
         child = int(tree.node[0, child]["sibling"])
     assert int(record["last_child"]) == (children[-1] if children else NONE)
-    names = ("visits", "value_sum", "network_value", "next_action", "lost")
+    names = ("visits", "value_sum", "network_value", "next_action", "terminal")
     return {name: record[name].item() for name in names} | {
-        "untried": tree.policy[0, node].tolist() if not record["lost"] else [],
+        "untried": tree.policy[0, node].tolist() if not record["terminal"] else [],
         "children": [
             (int(tree.node[0, c]["action"]), float(tree.node[0, c]["prior"]), read_tree(tree, c)) for c in children
         ],
@@ -79,16 +78,11 @@ def assert_sound(search: LiveSearch) -> None:
     below, values = np.zeros(nodes, int), np.zeros(nodes)
     np.add.at(below, parents[1:], visits[1:])
     np.add.at(values, parents[1:], sums[1:])
-    lost = tree.node["lost"][0, :nodes]
-    assert (visits[~lost] == 1 + below[~lost]).all()
+    terminal = tree.node["terminal"][0, :nodes]
+    assert (visits[~terminal] == 1 + below[~terminal]).all()
     assert (visits > 0).all()
-    own = np.where(lost, -visits, tree.node["network_value"][0, :nodes])
+    own = np.where(terminal, -visits, tree.node["network_value"][0, :nodes])
     assert sums == pytest.approx(own - values, abs=1e-3)
-
-
-def assert_identical(one: SearchResult, other: SearchResult) -> None:
-    for name in (field.name for field in fields(SearchResult)):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
 @pytest.mark.row("E5")
@@ -135,12 +129,12 @@ def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap:
         after = follow(game, *line)
         if len(line) < plies or after.winner:
             continue
-        node = 0
-        for depth, move in enumerate(line):
-            node = next(c for c in search._children(node) if search._on_board(c, depth) == move)
-        if not tree_of(search).node["visits"][0, node]:
+        node = search._root
+        for move in line:
+            node = next(child for child in node.children if child.action == move)
+        if not node.visits:
             continue
-        before = read_tree(tree_of(search), node)
+        before = read_tree(tree_of(search), node.index)
         go_to(search, after)
         assert read_tree(tree_of(search)) == before
         assert_sound(search)
@@ -367,8 +361,10 @@ def test_candidates_are_the_visited_moves_on_the_board(algorithm: str) -> None:
     assert chosen.value == pytest.approx(result.value[0])
     search.position(exchange_colours(cells[None])[0], -game.to_move, 7)
     search.run(80)
-    mirrored = {(int(exchange_moves(np.array([c.action]), 5)[0]), *c[1:]) for c in search.candidates()}
-    assert mirrored == set(found)
+    mirrored = {
+        (int(exchange_moves(np.array([c.action]), 5)[0]), c.visits, c.value, c.prior) for c in search.candidates()
+    }
+    assert mirrored == {(c.action, c.visits, c.value, c.prior) for c in found}
 
 
 @pytest.mark.parametrize("fails", [1, 2, 9])

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -19,14 +19,9 @@ from hexlit.search.search import LARGEST_BOARD, Search, SearchResult
 from hexlit.testing.evaluators import Positions, random_positions
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import random_games, search_games
+from tests.search.positions import assert_identical, random_games, rows_of, search_games
 
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
-
-
-def assert_identical(first: SearchResult, second: SearchResult) -> None:
-    for name in (field.name for field in fields(SearchResult)):
-        assert np.array_equal(getattr(first, name), getattr(second, name)), name
 
 
 def made(algorithm: str, size: int, swap: bool, games: int, simulations: int) -> Search:
@@ -35,10 +30,6 @@ def made(algorithm: str, size: int, swap: bool, games: int, simulations: int) ->
 
 def _run(search: Search, positions: Positions, evaluator: Evaluator | None = None) -> SearchResult:
     return search.run(positions.cells, positions.to_move, evaluator or KeyedEvaluator(), ply=positions.ply)
-
-
-def _rows(result: SearchResult, rows: NDArray[np.integer]) -> SearchResult:
-    return SearchResult(*(getattr(result, field.name)[rows] for field in fields(SearchResult)))
 
 
 @every_algorithm
@@ -86,11 +77,11 @@ def test_a_position_does_not_notice_the_others_of_its_batch(algorithm: str) -> N
     together = _run(made(algorithm, 4, True, 9, 40), positions)
     order = np.arange(9)[::-1]
     backwards = _run(made(algorithm, 4, True, 16, 40), positions.rows(order))
-    assert_identical(_rows(backwards, order), together)
+    assert_identical(rows_of(backwards, order), together)
     single = made(algorithm, 4, True, 3, 40)
     for row in range(9):
         rows = np.array([row])
-        assert_identical(_run(single, positions.rows(rows)), _rows(together, rows))
+        assert_identical(_run(single, positions.rows(rows)), rows_of(together, rows))
 
 
 @every_algorithm
@@ -246,3 +237,26 @@ def test_positions_that_are_none_are_refused(
     search = Search(SearchConfig(algorithm, 4), size=3, games=4)
     with pytest.raises(UsageError, match=re.escape(message)):
         search.run(cells, to_move, UniformEvaluator())
+
+
+@pytest.mark.row("F10")
+@pytest.mark.parametrize("moves", [[], [9], [9, 2]])
+def test_the_nodes_of_a_tree_have_the_visits_of_the_board_whoever_moves(moves: list[int]) -> None:
+    game = Game(4, moves=moves)
+    search = made("gumbel", 4, False, 1, 80)
+    result = search.run(np.array([game.cells], np.int8), np.array([game.to_move], np.int8), RolloutEvaluator())
+    root, nodes = search.root(), 1
+    assert {child.action: child.visits for child in root.children} == {
+        action: count for action, count in enumerate(result.visits[0].tolist()) if count
+    }
+    waiting = [(child, {*moves, child.action}) for child in root.children]
+    while waiting:
+        node, taken = waiting.pop()
+        nodes += 1
+        assert [child.visits for child in node.children] == sorted((c.visits for c in node.children), reverse=True)
+        assert not taken & {child.action for child in node.children}
+        waiting += [(child, taken | {child.action}) for child in node.children]
+    assert nodes == int(search.tree.game["nodes"][0])
+    best = root.children[0]
+    answers = sum(child.value * child.visits for child in best.children)
+    assert best.value * best.visits == pytest.approx(-answers, abs=1.01)  # but for its own evaluation

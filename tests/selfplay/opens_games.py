@@ -1,4 +1,4 @@
-"""Opens a store of games as a process of its own, and prints what it saw: started by test_dataset_shared.py."""
+"""Opens a store of games as a process of its own, and prints what it saw: started by test_dataset.py."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def main(store: Path, cache: Path, start: float) -> None:
     setattr(dataset, "read_flat_games", slowly)  # noqa: B010
     time.sleep(max(0.0, start - time.time()))
     positions = GamePositions.open(store, size=4, swap=False, cache=cache)
-    arrays = hashlib.sha256(b"".join(array.tobytes() for array in positions.arrays.values())).hexdigest()
+    arrays = hashlib.sha256(b"".join(array.tobytes() for array in positions.flat)).hexdigest()
     batches = hashlib.sha256()
     epoch = GameRows(positions, np.arange(len(positions))).shuffled(batch=32, seed=3, epoch=1)
     for step in range(len(epoch)):
@@ -39,7 +39,7 @@ def main(store: Path, cache: Path, start: float) -> None:
                 "built": built,
                 "arrays": arrays,
                 "batches": batches.hexdigest(),
-                "memmap": all(isinstance(array, np.memmap) for array in positions.arrays.values()),
+                "memmap": all(isinstance(array.base, np.memmap) for array in positions.flat),
                 "mapped": str(positions.folder / "moves.npy") in maps.read_text() if maps.exists() else True,
             }
         )

@@ -7,9 +7,9 @@ import numpy as np
 from hexlit.hex.board import Board
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.actor import GamesSettings, SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer
+from hexlit.selfplay.players import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer
 from tests.selfplay.hosts import KeyedHost
 
 Games = dict[int, GameRecord]
@@ -17,14 +17,8 @@ Games = dict[int, GameRecord]
 
 def workplace() -> PlayerSettings:
     """Eight games at once on 3x3 with cheap searches; weights are bytes, see `KeyedHost`."""
-    settings = {
-        "config": SelfPlayConfig(fast_simulations=2, opening_plies=4),
-        "search": SearchConfig(simulations=6),
-        "size": 3,
-        "seed": 4,
-        "games": 8,
-    }
-    return PlayerSettings(settings, KeyedHost)
+    config = SelfPlayConfig(fast_simulations=2, opening_plies=4)
+    return PlayerSettings(GamesSettings(config, SearchConfig(simulations=6), size=3, games=8, seed=4), KeyedHost)
 
 
 class SelfPlayerTests:

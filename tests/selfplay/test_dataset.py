@@ -1,5 +1,10 @@
 """Recorded games as a data set: every position before a chosen move, as the board plays it, and no other."""
 
+import json
+import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +17,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
 from hexlit.selfplay import dataset
 from hexlit.selfplay.dataset import GamePositions, GameRows
+from tests.selfplay import opens_games
 from tests.selfplay.recorded_games import expected, opened, plies_of, random_game, random_games, save, seen
 from tests.selfplay.test_window import random_game as searched_game
 
@@ -135,8 +141,8 @@ def test_parts_and_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     parts = opened(save(tmp_path / "parts" / "store", records, parts=3))
     assert parts.left_out == whole.left_out
     again = opened(save(tmp_path / "again" / "store", order))
-    for name, array in again.arrays.items():
-        assert np.array_equal(array, parts.arrays[name]), name
+    for name, array in again.flat._asdict().items():
+        assert np.array_equal(array, getattr(parts.flat, name)), name
 
 
 @pytest.mark.row("D5")
@@ -246,5 +252,23 @@ def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
     assert len(repr(arguments)) < 300
     copy = make(*arguments)
     assert isinstance(copy, GamePositions)
-    assert all(isinstance(array, np.memmap) and not array.flags.writeable for array in copy.arrays.values())
+    assert all(isinstance(array.base, np.memmap) and not array.flags.writeable for array in copy.flat)
     assert len(copy) == len(positions)
+
+
+PROCESSES = 3
+
+
+@pytest.mark.row("D5")
+def test_processes_that_start_together_build_the_arrays_once_and_map_the_same_files(tmp_path: Path) -> None:
+    """One copy in memory for all, and the same batches."""
+    store, cache = save(tmp_path / "store", random_games(200)), tmp_path / "cache"
+    command = [sys.executable, opens_games.__file__, str(store), str(cache), str(time.time() + 4)]
+    opens = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
+    found = [json.loads(process.communicate(timeout=120)[0]) for process in opens]
+    assert sum(one.pop("built") for one in found) == 1
+    assert found == [found[0]] * PROCESSES
+    assert found[0]["memmap"]
+    assert found[0]["mapped"]
+    positions = opened(store)
+    assert sorted(os.listdir(cache)) == sorted([".lock", positions.folder.name])  # noqa: PTH208

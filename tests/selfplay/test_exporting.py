@@ -8,7 +8,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS
-from hexlit.selfplay.exporting import Selection, export_games, format_for
+from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for
 from hexlit.selfplay.importing import import_games
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.games import GAME, SAMPLES, UNFINISHED, read, record
@@ -35,8 +35,8 @@ def test_games_come_back_from_every_format_as_they_were(name: str, tmp_path: Pat
 
 def test_what_the_format_cannot_say_is_counted_and_named(tmp_path: Path) -> None:
     result = export_games(read(SAMPLES / "games_5x5.sgf"), tmp_path / "games.trmph", FORMATS["trmph"])
-    assert result.written + result.not_written.total == 6
-    assert result.not_written.total == 2  # two swaps
+    assert result.written + sum(result.not_written.counts.values()) == 6
+    assert sum(result.not_written.counts.values()) == 2  # two swaps
     assert {"name of Black", "name of White", "which moves nobody chose"} <= set(result.lost.counts)
     assert result.lost.counts["how it ended"] == 1  # a resignation
     given_up = [(game[1], game[2]) for game in played(SAMPLES / "games_5x5.sgf") if game[3] == "resigned"]
@@ -66,7 +66,7 @@ def test_a_swap_of_sides_is_written_where_the_format_knows_it(name: str, lost: d
 def test_errors_of_the_source_are_counted(tmp_path: Path) -> None:
     (tmp_path / "games.wolve").write_text(GAME + "nothing\n")
     result = export_games(read(tmp_path / "games.wolve"), tmp_path / "games.sgf", FORMATS["sgf"])
-    assert (result.written, result.not_written.total) == (1, 1)
+    assert (result.written, sum(result.not_written.counts.values())) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,48 @@ def test_the_result_that_is_written_is_that_of_the_game(text: str, result: str, 
     (tmp_path / "game.sgf").write_text(text)
     export_games(read(tmp_path / "game.sgf"), tmp_path / "out.sgf", FORMATS["sgf"])
     assert result in (tmp_path / "out.sgf").read_text()
+
+
+VALUES = np.zeros(2, np.float32)
+
+
+def overview(*games: object, plies: int = 2) -> Overview:
+    counted = Overview(plies)
+    for game in games:
+        counted.add(game)  # type: ignore[arg-type]
+    return counted
+
+
+def test_what_is_counted() -> None:
+    counted = overview(
+        record("b2 a1 b1", winner=1, ending=Ending.RESIGNED, black="Ann", white="Bob"),
+        record("b2 swap-pieces", swap=True, winner=-1, ending=Ending.FORFEITED, black="Bob", white="Ann"),
+        record("b2 a1", 4, swap=True, black="Ann"),
+        record("a1 a2", 4, swap=True, values=VALUES),  # of self-play: the rule was on, nobody swapped
+    ).as_json()
+    assert (counted["games"], counted["plies"]) == (4, 9)
+    assert counted["sizes"] == {"3": 2, "4": 2}
+    assert counted["lengths"] == {"2": 3, "3": 1}
+    assert counted["winners"] == {"black": 1, "white": 1, "unknown": 2}
+    assert counted["endings"] == {"connected": 0, "resigned": 1, "forfeited": 1, "unfinished": 2}
+    assert counted["swaps"] == {"none": 2, "swap-pieces": 1, "swap-sides": 1}
+    assert counted["different_players"] == 2
+    assert counted["players"] == [{"name": "Ann", "games": 3, "won": 2}, {"name": "Bob", "games": 2, "won": 0}]
+
+
+def test_an_opening_and_the_same_turned_are_one() -> None:
+    counted = overview(
+        record("a1 b3", winner=1),
+        record("c3 b1", winner=-1),
+        record("a1 c1"),
+        record("a1 b3", 4),
+        record("b2"),
+        plies=2,
+    ).as_json()
+    assert counted["different_openings"] == 3
+    assert counted["openings"][0] == {"board": 3, "moves": "a1 b3", "games": 2, "black_won": 1}
+
+
+def test_only_the_most_frequent_are_listed() -> None:
+    games = [record("a1"), record("b1"), record("b1"), record("b2")]
+    assert [line["moves"] for line in overview(*games, plies=1).as_json(1)["openings"]] == ["b1"]

@@ -20,8 +20,8 @@ LONGEST = 5.0
 MAIN = """
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import RoundRequest, PlayerSettings
-from hexlit.selfplay.workers import WorkerPlayers
+from hexlit.selfplay.players import RoundRequest, PlayerSettings
+from hexlit.selfplay.players import WorkerPlayers
 from tests.selfplay.hosts import KeyedHost
 settings = {
     "config": SelfPlayConfig(), "search": SearchConfig(simulations=64), "size": 11, "seed": 4, "games": 8,

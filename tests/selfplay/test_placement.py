@@ -6,7 +6,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import Placement, placement_of
+from hexlit.selfplay.placement import Placement, placement_of
 
 
 @pytest.mark.row("E8")

@@ -13,14 +13,13 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.rng import REANALYSIS, draw, key
 from hexlit.search.config import SearchConfig
 from hexlit.search.search import Search
-from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
+from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer
+from hexlit.selfplay.players import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer, WorkerPlayers
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import ReplayWindow
-from hexlit.selfplay.workers import WorkerPlayers
+from hexlit.selfplay.window import ReplayWindow, WindowSettings
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.selfplay.hosts import KeyedHost
 from tests.selfplay.test_window import games, rows
@@ -34,7 +33,7 @@ CONFIG = SelfPlayConfig(fast_simulations=2, temperature_halflife=3.0)
 
 def actor(size: int, *, swap: bool = False, algorithm: str = "gumbel", rows: int = 3) -> SelfPlay:
     search = SearchConfig(simulations=9, algorithm=algorithm)
-    return SelfPlay(CONFIG, search, size=size, games=rows, seed=SEED, swap=swap)
+    return SelfPlay(GamesSettings(CONFIG, search, size=size, games=rows, seed=SEED, swap=swap))
 
 
 def past_of(records: list[GameRecord], most: int, round: int = 2) -> PastPositions:
@@ -105,7 +104,7 @@ def test_new_targets_are_those_of_a_full_search_of_each_position_alone(size: int
 def test_the_window_learns_the_new_policies_and_values_and_keeps_results_and_games() -> None:
     records = games(30)
     before = [record.policies.copy() for record in records]
-    window = ReplayWindow(size=4, swap=False, capacity=10**6, search_value_share=0.25)
+    window = ReplayWindow(4, False, WindowSettings(10**6, search_value_share=0.25))
     window.extend(records)
     drawn = window.epoch(batch=len(window), steps=1, seed=0, epoch=0)[0]
     assert window.renewed() is None
@@ -127,7 +126,7 @@ def test_the_window_learns_the_new_policies_and_values_and_keeps_results_and_gam
     assert saved is not None
     # These games are from before surprises were recorded, and stay without.
     assert same(saved, targets._replace(surprise=np.zeros(40, np.float32)))
-    resumed = ReplayWindow(size=4, swap=False, capacity=10**6, search_value_share=0.25)
+    resumed = ReplayWindow(4, False, WindowSettings(10**6, search_value_share=0.25))
     resumed.extend(records)
     resumed.renew(saved)
     assert rows(resumed.epoch(batch=64, steps=1, seed=0, epoch=1)[0]) == rows(
@@ -137,7 +136,7 @@ def test_the_window_learns_the_new_policies_and_values_and_keeps_results_and_gam
 
 def test_targets_of_games_that_have_left_the_window_are_forgotten() -> None:
     records = games(30)
-    window = ReplayWindow(size=4, swap=False, capacity=60)
+    window = ReplayWindow(4, False, WindowSettings(60))
     window.extend(records[:10])
     first, _ = searched(actor(4), past_of(records[:10], 20))
     window.renew(first)
@@ -181,7 +180,7 @@ def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tm
     """RoundResult ahead, at once, or restored: the same games and targets (A24)."""
     past = past_of(games(20, 3), 30)
 
-    def play(folder: str, state: RoundState | None = None, *, set_off: bool = False) -> tuple[list[int], NewTargets]:
+    def play(folder: str, state: RoundState | None = None, *, begins: bool = False) -> tuple[list[int], NewTargets]:
         place = PlayerSettings(SETTINGS, KeyedHost)
         player: SelfPlayer = WorkerPlayers(place, workers) if workers else LocalPlayer(place)
         rounds = SelfPlayRounds(player, GameStore(tmp_path / folder), positions=60, ahead=workers > 0)
@@ -189,8 +188,8 @@ def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tm
         try:
             if state is not None:
                 rounds.restore(state)
-            if set_off:
-                rounds.set_off(b"a", 1, past)
+            if begins:
+                rounds.start_async(b"a", 1, past)
             found, counts = rounds.play(b"a", 1, lambda _: None, past, parts.append)
         finally:
             rounds.close()
@@ -199,7 +198,7 @@ def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tm
         return [record.game_id for record in found], NewTargets.joined(parts)
 
     at_once = play("once")
-    for other in (play("ahead", set_off=True), play("restored", RoundState(_fresh(), [Begun(b"a", 1)]))):
+    for other in (play("ahead", begins=True), play("restored", RoundState(_fresh(), [Begun(b"a", 1)]))):
         assert other[0] == at_once[0]
         assert same(other[1], at_once[1])
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -11,10 +12,9 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.player import LocalPlayer, PlayerSettings
+from hexlit.selfplay.players import LocalPlayer, PlayerSettings, make_player
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import make_player
 from tests.selfplay.hosts import KeyedHost
 from tests.selfplay.test_workers import PLACE, SETTINGS
 
@@ -22,7 +22,7 @@ WEIGHTS = [b"a", b"b", b"c", b"d"]
 
 
 def rounds_in(folder: Path, workers: int, ahead: int, deadline: float | None = None) -> SelfPlayRounds:
-    settings = SETTINGS | {"games": 4 if workers else 8}
+    settings = replace(SETTINGS, games=4 if workers else 8)
     player = make_player(PlayerSettings(settings, KeyedHost), workers)
     return SelfPlayRounds(player, GameStore(folder), positions=60, ahead=ahead, deadline=deadline)
 
@@ -49,7 +49,7 @@ def epochs(rounds: SelfPlayRounds, weights: list[bytes], first: int = 0) -> list
     for epoch, salt in enumerate(weights, start=first):
         played.append(rounds.play(salt, epoch, no_news)[0])
         if epoch + 1 < len(WEIGHTS):
-            rounds.set_off(salt, epoch)
+            rounds.start_async(salt, epoch)
     return played
 
 
@@ -74,7 +74,7 @@ def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfP
 def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds) -> None:
     ahead.play(b"a", 0, no_news)
     before = games_kept(ahead)
-    ahead.set_off(b"a", 0)
+    ahead.start_async(b"a", 0)
     end = time.monotonic() + 60
     while games_kept(ahead) == before and time.monotonic() < end:
         time.sleep(0.01)
@@ -97,7 +97,7 @@ def test_rounds_further_ahead_are_played_with_weights_as_many_epochs_old(tmp_pat
     try:
         played = [ahead.play(b"a", 0, no_news)[0]]
         for epoch, salt in enumerate(WEIGHTS[1:], start=1):
-            ahead.set_off(WEIGHTS[epoch - 1], epoch - 1)
+            ahead.start_async(WEIGHTS[epoch - 1], epoch - 1)
             played.append(ahead.play(salt, epoch, no_news)[0])
         behind = [(WEIGHTS[max(0, epoch - 2)], max(0, epoch - 2)) for epoch in range(len(WEIGHTS))]
         assert moves(played) == moves([plain.play(salt, version, no_news)[0] for salt, version in behind])
@@ -130,11 +130,11 @@ def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
     assert moves(played) == moves(whole)
 
 
-def test_without_being_ahead_nothing_is_set_off(tmp_path: Path) -> None:
+def test_without_being_ahead_nothing_begins(tmp_path: Path) -> None:
     rounds = rounds_in(tmp_path, 0, ahead=0)
     rounds.play(b"a", 0, no_news)
     kept = games_kept(rounds)
-    rounds.set_off(b"a", 0)
+    rounds.start_async(b"a", 0)
     state = rounds.state()
     assert state.begun == []
     assert games_kept(rounds) == kept
@@ -144,26 +144,27 @@ def test_without_being_ahead_nothing_is_set_off(tmp_path: Path) -> None:
     assert moves([other.play(b"unused", 2, no_news)[0]]) == first
 
 
-def test_after_the_deadline_no_round_is_set_off(tmp_path: Path) -> None:
+def test_after_the_deadline_no_round_begins(tmp_path: Path) -> None:
     rounds = rounds_in(tmp_path, 1, ahead=1, deadline=0.0)
     try:
         rounds.play(b"a", 0, no_news)
-        rounds.set_off(b"a", 0)
+        rounds.start_async(b"a", 0)
         assert rounds.state().begun == []
     finally:
         rounds.close()
 
 
 def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> None:
-    before = psutil.Process().children()
+    before, threads = psutil.Process().children(), set(threading.enumerate())
     player = make_player(PLACE, 1)
     rounds = SelfPlayRounds(player, GameStore(tmp_path), positions=10**9, ahead=1)
-    rounds.set_off(b"a", 0)
+    rounds.start_async(b"a", 0)
     while games_kept(rounds) < 10:
         time.sleep(0.01)
     rounds.close()
     assert psutil.Process().children() == before
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("self-play")] == []
+    begun = set(threading.enumerate()) - threads
+    assert [thread.name for thread in begun if thread.name.startswith("self-play")] == []
     assert not (tmp_path / "journal.arrows").exists()
     records = list(GameStore(tmp_path).records())
     assert len(records) == games_kept(rounds) >= 10
@@ -172,7 +173,7 @@ def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> N
 def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: Path) -> None:
     rounds = SelfPlayRounds(make_player(PLACE, 1), GameStore(tmp_path), positions=10, ahead=1)
     try:
-        rounds.set_off(b"fail", 0)
+        rounds.start_async(b"fail", 0)
         with pytest.raises(ArithmeticError, match="the network broke"):
             rounds.play(b"a", 1, no_news)
     finally:

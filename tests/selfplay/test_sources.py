@@ -1,14 +1,15 @@
 """Sources of games: files, stores, folders; unreadable ones are named."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.hex.record import GameRecord
+from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import RecordError
-from hexlit.selfplay.sources import claimed_winner, find_sources
+from hexlit.selfplay.sources import find_sources
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.games import GAME, OTHER, read, record
 
@@ -110,8 +111,10 @@ def test_a_claimed_winner_is_told_in_the_projects_colours(text: str, winner: int
     reader = read(tmp_path / "game.sgf")
     (game,) = reader
     assert isinstance(game, GameRecord)
-    assert reader.recorded is not None
-    assert claimed_winner(reader.recorded) == winner == game.winner
+    assert game.winner == winner
+    resigned = replace(game, ending=Ending.RESIGNED)
+    assert not reader.claims_another_winner(resigned)
+    assert reader.claims_another_winner(replace(resigned, winner=-winner)) == bool(winner)
 
 
 def test_a_pipe_is_refused_rather_than_half_read(tmp_path: Path) -> None:

@@ -119,11 +119,6 @@ def test_the_seed_decides(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"share": 0.0}, "data.validation_share=0.0"),
-        ({"share": 1.0}, "data.validation_share=1.0"),
-        ({"by": "position"}, "data.split=position: choose one of game, opening"),
-        ({"by": "opening", "opening_plies": 0}, "data.opening_plies=0"),
-        ({"most": 1}, "data.max_positions=1"),
         ({"share": 1e-9}, "none of 10 games is left for validation"),
         ({"share": 1 - 1e-9}, "none of 10 games is left for training"),
     ],

@@ -1,5 +1,6 @@
 """The replay window: the latest games, and their positions rebuilt as they were."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
+from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.play import divergence
 from hexlit.selfplay.rebuild import Batch, ReplyBatch
-from hexlit.selfplay.window import ReplayWindow
+from hexlit.selfplay.window import ReplayWindow, WindowSettings, drawn_by_weight, surprise_weights, value_targets
 from tests.selfplay.recorded_games import opened, save
 from tests.selfplay.recorded_games import random_games as random_recorded_games
 
@@ -54,7 +57,7 @@ def games(count: int, size: int = 4, *, swap: bool = False) -> list[GameRecord]:
 
 
 def window_of(records: list[GameRecord], capacity: int = 10**6, share: float = 0.0) -> ReplayWindow:
-    window = ReplayWindow(size=records[0].size, swap=records[0].swap, capacity=capacity, search_value_share=share)
+    window = ReplayWindow(records[0].size, records[0].swap, WindowSettings(capacity, search_value_share=share))
     window.extend(records)
     return window
 
@@ -137,10 +140,10 @@ def test_batches_have_the_size_asked_for(batch: int) -> None:
 def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: int) -> None:
     """The window is honoured."""
     records = games(50)
-    window = ReplayWindow(size=4, swap=False, capacity=capacity)
+    window = ReplayWindow(4, False, WindowSettings(capacity))
     for record in records:
         window.extend([record])
-        kept = records[: record.game_id + 1][-window.games :]
+        kept = records[: record.game_id + 1][-len(window.records) :]
         held = [len(one.policy_plies) for one in kept]
         assert len(window) == sum(held)
         assert sum(held[1:]) < capacity
@@ -153,10 +156,10 @@ def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: i
 def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
     """A resumed run fills its window at once."""
     records = games(50)
-    at_once, one_by_one = window_of(records, capacity=60), ReplayWindow(size=4, swap=False, capacity=60)
+    at_once, one_by_one = window_of(records, capacity=60), ReplayWindow(4, False, WindowSettings(60))
     for record in records:
         one_by_one.extend([record])
-    assert (len(at_once), at_once.games) == (len(one_by_one), one_by_one.games)
+    assert (len(at_once), at_once.game_ids) == (len(one_by_one), one_by_one.game_ids)
     drawn = [window.epoch(batch=32, steps=2, seed=0, epoch=4) for window in (at_once, one_by_one)]
     assert rows(drawn[0][1]) == rows(drawn[1][1])
 
@@ -205,7 +208,7 @@ def test_the_value_target_mixes_result_and_searched_value(share: float, expected
 
 def test_games_without_targets_do_no_harm() -> None:
     record = random_game(3, 4, swap=False, full_share=0.0)
-    window = ReplayWindow(size=4, swap=False, capacity=5)
+    window = ReplayWindow(4, False, WindowSettings(5))
     window.extend([record])
     with pytest.raises(UsageError, match="no position"):
         window.epoch(batch=4, steps=1, seed=0, epoch=0)
@@ -214,20 +217,18 @@ def test_games_without_targets_do_no_harm() -> None:
 
 
 def test_a_game_of_another_board_or_rule_is_refused() -> None:
-    window = ReplayWindow(size=4, swap=False, capacity=5)
+    window = ReplayWindow(4, False, WindowSettings(5))
     with pytest.raises(UsageError, match="board=5"):
         window.extend(games(1, 5))
     with pytest.raises(UsageError, match="swap=True"):
         window.extend(games(1, 4, swap=True))
-    with pytest.raises(UsageError, match="data.window=0"):
-        ReplayWindow(size=4, swap=False, capacity=0)
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_a_share_of_the_draws_goes_by_surprise(share: float) -> None:
     """Each position comes as often as the plain formula says, give or take one."""
     records = [replace(game, surprises=_surprises(game)) for game in games(40)]
-    window = ReplayWindow(size=4, swap=False, capacity=10**6, surprise_share=share)
+    window = ReplayWindow(4, False, WindowSettings(10**6, surprise_share=share))
     window.extend(records)
     surprises = np.concatenate([record.surprises for record in records])
     weights = (1 - share) + share * surprises / surprises.mean()
@@ -243,7 +244,7 @@ def _surprises(record: GameRecord) -> NDArray[np.float32]:
 
 
 def test_games_without_surprises_are_refused_where_draws_go_by_them() -> None:
-    window = ReplayWindow(size=4, swap=False, capacity=9, surprise_share=0.5)
+    window = ReplayWindow(4, False, WindowSettings(9, surprise_share=0.5))
     with pytest.raises(UsageError, match=r"data\.surprise_share=0\.5: game 0"):
         window.extend(games(1))
 
@@ -298,9 +299,160 @@ def test_seed_and_epoch_decide_a_mixed_epoch(tmp_path: Path) -> None:
     assert drawn(1, 2) != drawn(2, 2)
 
 
-def test_other_games_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    others = imported(tmp_path)
-    with pytest.raises(UsageError, match="board=4 swap=False do not fit a window of board=5"):
-        window_of(games(3, 5)).epoch(batch=4, steps=1, seed=0, epoch=0, others=others, share=0.5)
-    with pytest.raises(UsageError, match=r"data\.mix_share=1"):
-        window_of(games(3)).epoch(batch=4, steps=1, seed=0, epoch=0, others=others, share=1)
+def game(seed: int, plies: int = 9) -> GameRecord:
+    random = np.random.default_rng(seed)
+    return GameRecord(
+        seed,
+        5,
+        False,
+        random.permutation(25)[:plies].astype(np.int16),
+        1 if seed % 2 else -1,
+        Ending.CONNECTED,
+        values=random.uniform(-1, 1, plies).astype(np.float32),
+        policy_plies=np.flatnonzero(random.random(plies) < 0.6).astype(np.int16),
+    )
+
+
+def reference(record: GameRecord, ply: int, share: float, decay: float) -> float:
+    """The weighted sum, written out for one position."""
+    mover = 1 if ply % 2 == 0 else -1
+    searched, weight = 0.0, 1.0
+    for later in range(ply, len(record.moves)):
+        sign = 1 if (later - ply) % 2 == 0 else -1
+        searched += weight * (1 - decay) * sign * float(record.values[later])
+        weight *= decay
+    searched += weight * record.winner * mover
+    return (1 - share) * record.winner * mover + share * searched
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("share", [0.25, 1.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_targets_are_the_weighted_sum_of_later_searches_and_the_result(seed: int, share: float, decay: float) -> None:
+    record = game(seed)
+    expected = [reference(record, ply, share, decay) for ply in record.policy_plies.tolist()]
+    found = value_targets(record, share, decay)
+    assert found.dtype == np.float32
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert np.abs(found).max() <= 1
+
+
+def test_games_that_end_sooner_than_the_mean_reaches_tell_their_result() -> None:
+    record = replace(game(1, plies=2), policy_plies=np.array([0, 1], np.int16))
+    assert value_targets(record, 1.0, 0.999) == pytest.approx([1, -1], abs=0.01)
+    without = replace(record, policy_plies=np.zeros(0, np.int16))
+    assert len(value_targets(without, 1.0, 0.5)) == 0
+
+
+@kernel
+def _divergence(policy: np.ndarray, prior: np.ndarray) -> float:
+    result: float = divergence(policy, prior)
+    return result
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_divergence_is_that_of_its_definition(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    policy, prior = (random.dirichlet(np.full(9, 0.3)).astype(np.float32) for _ in range(2))
+    policy[seed] = 0
+    prior[8] = policy[8] = 0
+    policy /= policy.sum()
+    pairs = zip(policy.tolist(), prior.tolist(), strict=True)
+    expected = sum(p * math.log(p / q) for p, q in pairs if p)
+    assert _divergence(policy, prior) == pytest.approx(max(0.0, expected), rel=1e-4)
+    assert _divergence(policy, policy) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_share_of_the_draws_follows_the_surprise_and_the_rest_is_even() -> None:
+    weights = surprise_weights(np.array([0, 1, 3, 0], np.float32), 0.5)
+    assert weights.tolist() == [0.5, 1.0, 2.0, 0.5]
+    assert surprise_weights(np.array([0, 1, 3, 0], np.float32), 1.0).tolist() == [0, 1, 3, 0]
+    assert surprise_weights(np.zeros(3, np.float32), 0.5).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("draws", [1, 7, 100, 1001])
+def test_every_row_comes_as_often_as_its_weight_says_give_or_take_one(draws: int) -> None:
+    random = np.random.default_rng(3)
+    weights = np.append(random.exponential(size=60), 0.0)
+    found = drawn_by_weight(random, weights, draws)
+    counts = Counter(found.tolist())
+    assert len(found) == draws
+    assert counts[60] == 0
+    expected = draws * weights / weights.sum()
+    assert all(abs(counts[row] - expected[row]) < 1 for row in range(61))
+
+
+def test_over_many_epochs_the_shares_are_those_of_the_weights() -> None:
+    """A row of weight 1/8 among 4 draws comes in half of the epochs."""
+    random = np.random.default_rng(0)
+    weights = np.array([1.0, 3.0, 2.0, 2.0])
+    total = sum(np.bincount(drawn_by_weight(random, weights, 4), minlength=4) for _ in range(4000))
+    assert total / 16000 == pytest.approx(weights / 8, abs=0.01)
+
+
+def test_the_order_of_the_draws_does_not_follow_the_rows() -> None:
+    found = drawn_by_weight(np.random.default_rng(1), np.ones(1000), 1000)
+    assert sorted(found.tolist()) == list(range(1000))
+    assert abs(np.corrcoef(found, np.arange(1000))[0, 1]) < 0.15
+
+
+Row = tuple[bytes, bytes]
+
+
+def window_with_replies(records: list[GameRecord]) -> ReplayWindow:
+    window = ReplayWindow(records[0].size, records[0].swap, WindowSettings(10**6, replies=True))
+    window.extend(records)
+    return window
+
+
+def drawn(window: ReplayWindow) -> ReplyBatch:
+    batch = window.epoch(batch=len(window), steps=1, seed=1, epoch=0)[0]
+    assert isinstance(batch, ReplyBatch)
+    return batch
+
+
+def plain_reply(record: GameRecord, ply: int, *, turned: bool) -> bytes:
+    """Cell by cell: the next policy's cell that lies where this player sees it."""
+    size, plies = record.size, record.policy_plies.tolist()
+    reply = np.zeros(size**2 + record.swap, np.float32)
+    if ply + 1 in plies:
+        policy = record.policies[plies.index(ply + 1)].astype(np.float32)
+        for row in range(size):
+            for column in range(size):
+                seen = (row, column) if ply % 2 == 0 else (column, row)
+                if turned:
+                    seen = (size - 1 - seen[0], size - 1 - seen[1])
+                reply[seen[0] * size + seen[1]] = policy[row * size + column]
+        reply[size**2 :] = policy[size**2 :]
+    return reply.tobytes()
+
+
+@pytest.mark.row("F6")
+@pytest.mark.parametrize(("size", "swap"), [(2, True), (4, False), (5, True)])
+def test_the_reply_is_the_next_policy_and_zero_where_the_next_search_was_fast(size: int, swap: bool) -> None:
+    records = games(30, size, swap=swap)
+    expected: dict[Row, bytes] = {}
+    known = 0
+    for record in records:
+        for ply in record.policy_plies.tolist():
+            known += ply + 1 in record.policy_plies
+            for turned in (False, True):
+                planes, policy, _ = as_drawn(record, ply, turned=turned)
+                expected[planes, policy] = plain_reply(record, ply, turned=turned)
+    batch = drawn(window_with_replies(records))
+    assert batch.reply.dtype == np.float32
+    for planes, policy, reply in zip(batch.planes, batch.policy, batch.reply, strict=True):
+        assert reply.tobytes() == expected[planes.tobytes(), policy.tobytes()]
+    assert 0 < np.count_nonzero(batch.reply.any(1)) == known < len(batch.reply)
+
+
+@pytest.mark.row("F6")
+@pytest.mark.row("F6")
+def test_without_replies_a_batch_has_none() -> None:
+    records = games(10)
+    plain = ReplayWindow(4, False, WindowSettings(10**6))
+    plain.extend(records)
+    batch = plain.epoch(batch=len(plain), steps=1, seed=1, epoch=0)[0]
+    assert batch._fields == ("planes", "policy", "value")
+    others = drawn(window_with_replies(records))._asdict()
+    assert all(np.array_equal(array, others[name]) for name, array in batch._asdict().items())

@@ -1,13 +1,13 @@
 """Worker processes play games of their own, and the same whatever their timing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import psutil
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.selfplay.player import LocalPlayer, PlayerSettings, SelfPlayer
-from hexlit.selfplay.workers import WorkerPlayers, make_player
+from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers, make_player
 from tests.selfplay.players import SelfPlayerTests, played, workplace
 
 PLACE = workplace()
@@ -61,7 +61,7 @@ def test_workers_say_what_processor_time_they_took() -> None:
 
 
 def place(part: int, parts: int) -> PlayerSettings:
-    return PlayerSettings(PLACE.settings | {"part": part, "parts": parts}, PLACE.make_host)
+    return PlayerSettings(replace(PLACE.settings, part=part, parts=parts), PLACE.make_host)
 
 
 @pytest.mark.row("F22")
@@ -78,7 +78,7 @@ def test_other_processes_go_on_with_the_games_and_play_the_same(two: WorkerPlaye
         game: record.moves.tolist() for game, record in found.items()
     }
     two.restore([snapshot for rank in ranks for snapshot in rank.snapshot()])
-    with pytest.raises(UsageError, match="selfplay.games=8: the run was started with selfplay.games=4; keep it"):
+    with pytest.raises(UsageError, match="selfplay.games=8: the run was started with 4; keep it"):
         LocalPlayer(PLACE).restore(start[:1])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import lightning as L
 import pytest
 
-from hexlit.training.budget import FlopBudget, TimeBudget, WallTime, progress, spent
+from hexlit.training.budget import FlopBudget, TimeBudget, progress, spent
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
@@ -267,19 +267,6 @@ def test_a_resumed_run_that_has_used_up_its_operations_does_not_begin_another_ep
     second.load_state_dict(first.state_dict())
     fit(9, [costly, second])
     assert costly.spent == 9.0
-
-
-def test_wall_time_adds_the_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 50.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    first = WallTime(40.0)
-    assert first.seconds == 10.0
-    second = WallTime(45.0)
-    second.load_state_dict(first.state_dict())
-    assert second.seconds == 15.0
-    third = WallTime(45.0, phases_before=12.0)
-    third.load_state_dict(first.state_dict())
-    assert third.seconds == 17.0, "it worked on for two seconds after its checkpoint"
 
 
 def test_what_is_spent_is_the_share_of_the_budget_that_is_spent_furthest() -> None:

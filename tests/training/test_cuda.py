@@ -1,5 +1,6 @@
 """Training on a CUDA device: `pytest -m gpu`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hexlit.nets.tower import build_net
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.steps import StepClock
+from hexlit.training.usage import StepClock
 
 pytestmark = [
     pytest.mark.gpu,
@@ -27,7 +28,7 @@ SIZE = 7
 OPTIMIZER = OptimizerConfig(lr=0.01, warmup_steps=0, schedule="constant")
 
 
-def fit(folder: Path, steps: int = 40, **fields: Any) -> tuple[HexModule, dict[str, str], float]:
+def fit(folder: Path, steps: int = 40, **fields: Any) -> tuple[HexModule, Mapping[str, Any], float]:
     """A module after `steps` steps on a few batches, its row of steps.csv, and its loss in float32 on the CPU."""
     settings: dict[str, Any] = {"device": "cuda", "train_batch": 256}
     profile = build_profile(AcceleratorConfig(**settings | fields))

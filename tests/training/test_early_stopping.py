@@ -15,10 +15,9 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.evaluation import EvaluationPhase
+from hexlit.training.evaluation import EarlyStopping, EvaluationPhase
 from hexlit.training.module import TrainedModule
 from hexlit.training.phases import PhaseClock
-from hexlit.training.stopping import EarlyStopping
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display
 

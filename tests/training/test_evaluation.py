@@ -7,10 +7,10 @@ from typing import Any
 import lightning as L
 import pytest
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import Checkpoint, ModelCheckpoint
 from torch.utils.data import DataLoader
 
-from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase
+from hexlit.training.evaluation import EpochPhases, EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
@@ -44,14 +44,14 @@ class Display:
             self.strength[epoch] = figures
 
 
-def fit(epochs: int, callbacks: list[L.Callback], *, logger: Any = False) -> L.Trainer:
+def fit(epochs: int, callbacks: list[L.Callback]) -> L.Trainer:
     batches = [[torch.ones(4, 1)] for _ in range(3)]
     trainer = L.Trainer(
         accelerator="cpu",
         max_epochs=epochs,
-        logger=logger,
+        logger=False,
         callbacks=callbacks,
-        enable_checkpointing=any(isinstance(callback, ModelCheckpoint) for callback in callbacks),
+        enable_checkpointing=any(isinstance(callback, Checkpoint) for callback in callbacks),
         enable_progress_bar=False,
         enable_model_summary=False,
         log_every_n_steps=1,
@@ -73,8 +73,7 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
 
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
     phase = EvaluationPhase(Evaluation("strength", measure, every), clock, display)
-    logger = MetricsCsv(tmp_path)
-    fit(5, [phase], logger=logger)
+    fit(5, [phase, MetricsCsv(tmp_path)])
     assert list(display.strength) == expected
     assert calls == [False] * (len(expected) - 1) + [True]
     assert phase.latest["opening_map"] == [1.0, -1.0]
@@ -88,7 +87,7 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
 @pytest.mark.row("E3")
 def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> None:
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
-    fit(2, [OptimisationPhase(clock, display)])
+    fit(2, [EpochPhases(clock, display)])
     totals = clock.totals()["training"]
     assert (totals.epochs, totals.counts) == (2, {"examples": 2 * 3 * 4})
     assert totals.wall_seconds > 0
@@ -106,7 +105,7 @@ def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -
 
     clock = PhaseClock(tmp_path / "phases.csv")
     with pytest.raises(ArithmeticError):
-        fit(1, [OptimisationPhase(clock, Display()), Fails()])
+        fit(1, [EpochPhases(clock, Display()), Fails()])
     assert clock.totals() == {}
     with clock.phase("evaluation", 0):
         pass
@@ -133,10 +132,3 @@ def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path)
     saved = torch.load(tmp_path / "best.ckpt", weights_only=True)
     assert saved["epoch"] == 3
     assert float(saved["state_dict"]["layer.weight"]) == weights[3]
-
-
-def test_figures_of_a_part_are_logged_under_its_name(tmp_path: Path) -> None:
-    logger = MetricsCsv(tmp_path)
-    fit(2, [LogFigures(lambda: {"selfplay": {"games": 7, "rate": 0.5}})], logger=logger)
-    header, *rows = [line.split(",") for line in (tmp_path / "metrics.csv").read_text().splitlines()]
-    assert [float(row[header.index("selfplay.games")]) for row in rows] == [7, 7]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import wandb
-from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from omegaconf import OmegaConf
 from omegaconf.errors import ConfigKeyError, ValidationError
 
@@ -19,17 +19,17 @@ from hexlit.training import config as config_module
 from hexlit.training.config import LoggerConfig
 from hexlit.training.loggers import (
     EventFiles,
-    MetricsCsv,
     WandbRows,
     build_loggers,
     close_loggers,
-    note_best,
     note_in_wandb,
 )
+from hexlit.training.phases import PhaseClock
 from tests.commands.preloaded import run_apart
 from tests.wandb_records import offline_runs
 
 CONF = Path(__file__).parents[2] / "conf" / "logger"
+NAMES = MetricTable()
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +39,18 @@ def no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+
+
+def built_from(
+    config: LoggerConfig, folder: Path, names: MetricTable | None = None, **description: Any
+) -> list[Logger]:
+    return build_loggers(config, folder, names or MetricTable(), name="run", kind="train", **description)
+
+
+def wandb_of(config: LoggerConfig, folder: Path, names: MetricTable = NAMES, **description: Any) -> WandbRows:
+    (rows,) = built_from(config, folder, names, **description)
+    assert isinstance(rows, WandbRows)
+    return rows
 
 
 def composed(name: str, **changes: Any) -> LoggerConfig:
@@ -88,23 +100,18 @@ def test_tensorboard_without_the_package_says_which_extra_to_install(monkeypatch
 
 def test_csv_only_opens_no_wandb_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wandb, "init", lambda **settings: pytest.fail("W&B was opened"))
-    built = build_loggers(composed("csv"), tmp_path, "run")
-    assert [type(logger) for logger in built] == [MetricsCsv]
-    close_loggers(built)
+    assert built_from(composed("csv"), tmp_path) == []
 
 
 def test_two_offline_runs_in_one_process_get_their_own_and_the_environment_stays(tmp_path: Path) -> None:
     before = os.environ.get("WANDB_MODE")
     for number in range(2):
         folder = tmp_path / f"run{number}"
-        built = build_loggers(LoggerConfig(), folder, "run")
-        assert isinstance(built[1], WandbRows)
-        for logger in built:
-            logger.log_metrics({"epoch": 0, "train/loss": float(number)}, step=1)
-        close_loggers(built)
-        assert (folder / "metrics.csv").exists()
+        rows = wandb_of(LoggerConfig(), folder)
+        rows.log_metrics({"epoch": 0, "train/loss": float(number)}, step=1)
+        close_loggers([rows])
         (run,) = offline_runs(folder)
-        assert run.id == built[1].version
+        assert run.id == rows.version
         assert [row["train/loss"] for row in run.rows] == [number]
     assert len({run.id for run in offline_runs(tmp_path)}) == 2
     assert os.environ.get("WANDB_MODE") == before
@@ -116,7 +123,7 @@ def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path)
         "import sys; from pathlib import Path; from hexlit.training.loggers import *\n"
         "from hexlit.training.run import run\n"
         "from hexlit.training.config import *\n"
-        "built = build_loggers(LoggerConfig(wandb=WandbConfig(mode='disabled')), Path(sys.argv[1]), 'run')\n"
+        "built = build_loggers(LoggerConfig(wandb=WandbConfig(mode='disabled')), Path(sys.argv[1]), MetricTable())\n"
         "close_loggers(built)\n"
         "sys.exit('wandb' in sys.modules)\n"
     )
@@ -126,15 +133,14 @@ def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path)
 
 @pytest.mark.row("F12")
 def test_an_epoch_is_a_row_under_grouped_names_over_all_axes(tmp_path: Path) -> None:
-    """One table maps the dots of metrics.csv to groups; what comes before its epoch joins it."""
+    """One table maps the dots of metrics.csv to groups."""
     names = MetricTable([Metric("made.units", axis=True)])
-    built = build_loggers(LoggerConfig(), tmp_path, "run", names, facts={"a": {"b": 1}}, tags=["x"])
+    rows = wandb_of(LoggerConfig(), tmp_path, names, facts={"a": {"b": 1}}, tags=["x"])
     for epoch in range(2):
-        for logger in built:
-            logger.log_metrics({"made.units": 10.0 * (epoch + 1)}, step=3 * epoch)
-            logger.log_metrics({"epoch": float(epoch), "train/loss": 2.0 - epoch}, step=3 * epoch)
-            logger.log_metrics({"epoch": float(epoch), "cost.seconds": 5.0 + epoch}, step=3 * epoch)
-    close_loggers(built)
+        first = {"epoch": float(epoch), "train/loss": 2.0 - epoch, "made.units": 10.0 * (epoch + 1)}
+        rows.log_metrics(first, step=3 * epoch)
+        rows.log_metrics({"epoch": float(epoch), "cost.seconds": 5.0 + epoch}, step=3 * epoch)
+    close_loggers([rows])
     (run,) = offline_runs(tmp_path)
     told = ("_step", "epoch", "train/step", "made/units", "train/loss", "time/wall_seconds")
     assert [[row[name] for name in told] for row in run.rows] == [[0, 0, 0, 10, 2, 5], [1, 1, 3, 20, 1, 6]]
@@ -145,13 +151,14 @@ def test_an_epoch_is_a_row_under_grouped_names_over_all_axes(tmp_path: Path) -> 
 
 @pytest.mark.row("F12")
 def test_the_best_is_that_of_all_sessions_of_a_run(tmp_path: Path) -> None:
+    values: list[float] = []
     for session, losses in enumerate(([3.0, 1.0], [2.0])):
-        built = build_loggers(LoggerConfig(), tmp_path, "run", resumed=session > 0)
+        rows = wandb_of(LoggerConfig(), tmp_path, resumed=session > 0)
         for number, loss in enumerate(losses):
-            for logger in built:
-                logger.log_metrics({"epoch": 2 * session + number, "val.loss": loss}, step=1)
-        note_best(built)
-        close_loggers(built)
+            rows.log_metrics({"epoch": 2 * session + number, "val.loss": loss}, step=1)
+        values += losses
+        rows.note_best({"val.loss": values, "val.none": []})
+        close_loggers([rows])
     first, second = offline_runs(tmp_path)
     assert first.id == second.id
     assert first.summary["val/loss"] == {"min": 1, "last": 1}
@@ -173,8 +180,8 @@ def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path, mode: str) -> 
         "import sys; from pathlib import Path; from hexlit.training.loggers import *\n"
         "from hexlit.training.config import *\n"
         "config = LoggerConfig(wandb=WandbConfig(mode=sys.argv[1]))\n"
-        "built = build_loggers(config, Path(sys.argv[2]), 'run')\n"
-        "built[1].log_metrics({'epoch': 0, 'loss': 1.0}, step=1)\n"
+        "built = build_loggers(config, Path(sys.argv[2]), MetricTable(), name='run', kind='train')\n"
+        "built[0].log_metrics({'epoch': 0, 'loss': 1.0}, step=1)\n"
         "close_loggers(built)\n"
     )
     done = run_apart(program, mode, str(tmp_path), folder=CONF.parents[1], seconds=120)
@@ -186,20 +193,25 @@ def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path, mode: str) -> 
 
 
 def test_what_is_noted_is_in_the_configuration_and_the_summary_of_the_wandb_run(tmp_path: Path) -> None:
-    built = build_loggers(LoggerConfig(), tmp_path, "run")
-    note_in_wandb(built, config={"trial": 3, "params": {"optimizer.lr": 0.1}})
-    for logger in built:
-        logger.log_metrics({"epoch": 0, "loss": 1.0}, step=1)
-    note_in_wandb(built, config={"trial": 4}, summary={"state": "pruned", "score": 0.5})
-    close_loggers(built)
+    rows = wandb_of(LoggerConfig(), tmp_path)
+    note_in_wandb([rows], config={"trial": 3, "params": {"optimizer.lr": 0.1}})
+    rows.log_metrics({"epoch": 0, "loss": 1.0}, step=1)
+    note_in_wandb([rows], config={"trial": 4}, summary={"state": "pruned", "score": 0.5})
+    close_loggers([rows])
     (run,) = offline_runs(tmp_path)
     assert run.config == {"trial": 4, "params": {"optimizer.lr": 0.1}}
     told = {name: run.summary[name] for name in ("state", "score", "loss")}
     assert told == {"state": "pruned", "score": 0.5, "loss": 1}
 
 
-def test_notes_go_to_wandb_only(tmp_path: Path) -> None:
-    built = build_loggers(composed("csv"), tmp_path, "run")
-    note_in_wandb(built, config={"trial": 3}, summary={"score": 0.5})
-    close_loggers(built)
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.row("F12")
+def test_a_row_ends_when_a_phase_of_the_next_epoch_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = wandb_of(LoggerConfig(), tmp_path)
+    ended: list[str] = []
+    monkeypatch.setattr(rows.tracked, "flush", lambda: ended.append("row"))
+    clock = PhaseClock(None)
+    clock.listeners.append(rows)
+    for name, epoch, count in (("compiling", 4, 0), ("making", 4, 0), ("training", 4, 0), ("making", 5, 1)):
+        with clock.phase(name, epoch):
+            assert len(ended) == count
+    close_loggers([rows])

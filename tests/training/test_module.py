@@ -20,8 +20,7 @@ from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.guards import FiniteGuard
-from hexlit.training.module import TrainedModule
+from hexlit.training.module import FiniteGuard, TrainedModule
 
 Batch = tuple[Tensor, Tensor]
 

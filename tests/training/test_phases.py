@@ -21,31 +21,22 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.row("E3")
-def test_phases_of_a_run_add_up_to_its_wall_time_within_two_percent() -> None:
-    clock = PhaseClock(None, units=UNITS)  # without the disk, whose speed is not the clock's
-    start = time.perf_counter()
-    for epoch in range(2):
-        for name, seconds in (("selfplay", 0.2), ("optimise", 0.15), ("evaluate", 0.1)):
-            with clock.phase(name, epoch):
-                time.sleep(seconds)
-    wall = time.perf_counter() - start
-    assert sum(total.wall_seconds for total in clock.totals().values()) == pytest.approx(wall, rel=0.02)
-
-
-@pytest.mark.row("E3")
-def test_rows_of_the_file_are_in_order_and_add_up_to_the_totals(tmp_path: Path) -> None:
+def test_phases_add_up_to_the_wall_time_and_their_rows_to_the_totals(tmp_path: Path) -> None:
+    """Within two percent, with the disk out of the measured time."""
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
+    names, wall = ("selfplay", "optimise", "evaluate"), 0.0
     for epoch in range(2):
-        for name in ("selfplay", "optimise", "evaluate"):
+        for name, seconds in zip(names, (0.2, 0.15, 0.1), strict=True):
             with clock.phase(name, epoch):
-                time.sleep(0.01)
+                start = time.perf_counter()
+                time.sleep(seconds)
+                wall += time.perf_counter() - start
+    assert sum(total.wall_seconds for total in clock.totals().values()) == pytest.approx(wall, rel=0.02)
     rows = rows_of(tmp_path / "phases.csv")
-    names = ["selfplay", "optimise", "evaluate"]
     assert [(row["epoch"], row["phase"]) for row in rows] == [(epoch, name) for epoch in "01" for name in names]
     for name, total in clock.totals().items():
         measured = sum(float(row["wall_seconds"]) for row in rows if row["phase"] == name)
         assert measured == pytest.approx(total.wall_seconds)
-        assert measured >= 0.02
 
 
 @pytest.mark.row("E3")
@@ -56,7 +47,11 @@ def test_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path
         phase.add(games=3, positions=50, evaluations=4000, network_seconds=0.01)
         time.sleep(0.04)
     (row,) = rows_of(tmp_path / "phases.csv")
-    assert tuple(row) == clock.columns
+    assert tuple(row) == (
+        *("epoch", "phase", "wall_seconds", "cpu_seconds", "device_utilisation", "work_seconds", "network_seconds"),
+        *("outside_network_share", *UNITS, *(f"{unit}_per_second" for unit in UNITS), "peak_device_bytes"),
+        "not_measured",
+    )
     wall = float(row["wall_seconds"])
     assert (row["games"], row["positions"], row["evaluations"]) == ("5", "150", "4000")
     assert float(row["games_per_second"]) == pytest.approx(5 / wall)
@@ -91,6 +86,7 @@ def test_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Pa
                 pass
             time.sleep(0.05)
     for row in rows_of(tmp_path / "phases.csv"):
+        assert 0.05 <= float(row["cpu_seconds"]) < float(row["wall_seconds"]), "waiting takes none"
         if threads is None:
             assert row["device_utilisation"] == ""
         else:
@@ -99,21 +95,6 @@ def test_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Pa
             assert float(row["device_utilisation"]) == pytest.approx(expected)
     total = clock.totals()["work"]
     assert (total.device_utilisation is None) == (threads is None)
-
-
-def test_cpu_seconds_measure_work_and_not_waiting(tmp_path: Path) -> None:
-    clock = PhaseClock(None, units=UNITS)
-    with clock.phase("wait", 0):
-        time.sleep(0.1)
-    with clock.phase("work", 0):
-        end = time.process_time() + 0.1
-        while time.process_time() < end:
-            pass
-    totals = clock.totals()
-    assert totals["wait"].cpu_seconds is not None
-    assert totals["wait"].cpu_seconds < 0.05
-    assert totals["work"].cpu_seconds is not None
-    assert totals["work"].cpu_seconds >= 0.1
 
 
 def test_unknown_numbers_are_empty_and_a_counted_zero_is_zero(tmp_path: Path) -> None:
@@ -135,7 +116,10 @@ def test_a_phase_inside_a_phase_is_refused_and_the_outer_one_goes_on(tmp_path: P
 
 
 def test_a_phase_that_fails_leaves_no_row_and_the_clock_can_be_used_again(tmp_path: Path) -> None:
+    """Nor has the time between phases one, before `account`."""
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
+    clock.outside("saving", 0)
+    clock.settle()
     with pytest.raises(KeyboardInterrupt), clock.phase("selfplay", 0):
         raise KeyboardInterrupt
     with clock.phase("selfplay", 0):
@@ -181,7 +165,7 @@ def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatc
 
 def test_a_broken_table_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "phases.csv"
-    path.write_text(",".join(PhaseClock(None, units=UNITS).columns) + "\n0,selfplay,fast\n")
+    path.write_text("epoch,phase,wall_seconds\n0,selfplay,fast\n")
     with pytest.raises(UsageError, match="phases.csv line 2"):
         PhaseClock(path, units=UNITS)
 
@@ -288,12 +272,3 @@ def test_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(tm
     saving = again.totals()["saving"]
     assert saving.wall_seconds == pytest.approx(clock.totals()["saving"].wall_seconds, rel=0.5)
     assert (saving.epochs, "finishing" in again.totals()) == (1, False)
-
-
-def test_without_accounting_only_phases_have_rows() -> None:
-    clock = PhaseClock(None, units=UNITS)
-    clock.outside("saving", 0)
-    clock.settle()
-    with clock.phase("training", 0):
-        pass
-    assert list(clock.totals()) == ["training"]

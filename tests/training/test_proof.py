@@ -14,10 +14,9 @@ from torch.utils.data import DataLoader
 from hexlit.interruption import is_interruption
 from hexlit.training.budget import FlopBudget
 from hexlit.training.config import TrainerConfig
-from hexlit.training.evaluation import EvaluationPhase
+from hexlit.training.evaluation import EarlyStopping, EvaluationPhase, StopAtTarget, ending_of
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
-from hexlit.training.stopping import EarlyStopping, StopAtTarget, ending_of
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, Model, fit
 
@@ -74,10 +73,12 @@ class Measured:
 def run(
     scores: Sequence[float], folder: Path, *, epochs: int = 9, every: int = 1
 ) -> tuple[L.Trainer, Measured, StopAtTarget]:
-    measured, proof = Measured(scores), StopAtTarget(LEAST, 2)
-    phase = EvaluationPhase(Evaluation("strength", measured, every), PhaseClock(None), Display(), proof)
+    measured = Measured(scores)
+    phase = EvaluationPhase(Evaluation("strength", measured, every, LEAST, 2), PhaseClock(None), Display())
+    proof = phase.target
+    assert proof is not None
     last = ModelCheckpoint(folder, "last", enable_version_counter=False, save_on_train_epoch_end=True)
-    return fit(epochs, [phase, proof, last], logger=MetricsCsv(folder)), measured, proof
+    return fit(epochs, [phase, proof, MetricsCsv(folder), last]), measured, proof
 
 
 def test_a_proved_run_ends_and_is_measured_for_good_by_figures_that_decided_nothing(tmp_path: Path) -> None:
@@ -97,15 +98,13 @@ def test_the_last_epoch_may_still_prove_the_run(tmp_path: Path) -> None:
 
 def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: Path) -> None:
     run([0.9] * 9, tmp_path)
-    proof, phase = (
-        StopAtTarget(LEAST, 2),
-        EvaluationPhase(Evaluation("strength", Measured([]), 1), PhaseClock(None), Display()),
-    )
+    phase = EvaluationPhase(Evaluation("strength", Measured([]), 1, LEAST, 2), PhaseClock(None), Display())
+    assert phase.target is not None
     trainer = L.Trainer(
         accelerator="cpu",
         max_epochs=9,
         logger=False,
-        callbacks=[phase, proof],
+        callbacks=[phase, phase.target],
         enable_checkpointing=False,
         enable_progress_bar=False,
     )

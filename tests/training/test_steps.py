@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hexlit.training.module import TrainedModule
-from hexlit.training.steps import PARTS, StepClock
+from hexlit.training.usage import PARTS, StepClock
 from tests.training.test_module import Batch, Regression, batches, fit
 
 STEPS = 3

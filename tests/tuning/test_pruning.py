@@ -53,8 +53,9 @@ def fit(tmp_path: Path, study: Study, module: L.LightningModule, epochs: int = 4
     trainer = L.Trainer(
         max_epochs=epochs,
         accelerator="cpu",
-        logger=MetricsCsv(tmp_path),
+        logger=False,
         callbacks=[
+            MetricsCsv(tmp_path),
             ModelCheckpoint(tmp_path, "last", save_on_train_epoch_end=True, enable_version_counter=False),
             Pruning(study, monitor, **settings),
         ],
@@ -127,6 +128,7 @@ from pathlib import Path
 import lightning as L
 import torch
 from torch.utils.data import DataLoader
+from hexlit.training.loggers import MetricsCsv
 from hexlit.tuning.pruning import Pruning
 from tests.tuning.test_pruning import Descent, Study
 

@@ -21,8 +21,7 @@ from hexlit.hex.records.sgf import board_of
 from hexlit.hex.solver import Solution
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import MOST_SIMULATIONS
-from hexlit.search.live import Candidate
-from hexlit.search.search import LARGEST_BOARD
+from hexlit.search.search import LARGEST_BOARD, TreeNode
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ LARGEST_NUMBER = 999_999_999
 
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 _COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
-_NAMES = {BLACK: "black", WHITE: "white"}
+COLOUR_NAMES = {BLACK: "black", WHITE: "white"}
 
 
 def parse_colour(text: str) -> int:
@@ -45,24 +44,17 @@ def parse_colour(text: str) -> int:
     return colour
 
 
-def colour_name(colour: int) -> str:
-    """`black` or `white`."""
-    return _NAMES[colour]
-
-
 def parse_move(text: str, size: int) -> int | None:
     """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case. Raises `UsageError`."""
     if text.lower() == RESIGN:
         return None
     if text.lower() == SWAP:
         return size * size
-    try:
+    with contextlib.suppress(UsageError):
         if (cell := parse_cell(text, size)) < size * size:
             return cell
-        raise UsageError(text)
-    except UsageError:
-        last = format_cell(size * size - 1, size)
-        raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed") from None
+    last = format_cell(size * size - 1, size)
+    raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed")
 
 
 def parse_number(text: str, name: str, least: float, most: float) -> float:
@@ -119,7 +111,7 @@ def genmove(session: HtpSession, colour_text: str) -> str:
         return RESIGN
     session.position = session.position.play(colour, thought.action)
     name = format_cell(thought.action, session.size)
-    log.info("%s %s, winning chance %.3f", colour_name(colour)[0], name, (1 + thought.value) / 2)
+    log.info("%s %s, winning chance %.3f", COLOUR_NAMES[colour][0], name, (1 + thought.value) / 2)
     return name
 
 
@@ -141,7 +133,9 @@ def undo(session: HtpSession) -> None:
 def showboard(session: HtpSession) -> str:
     """The board for a person."""
     position = session.position
-    state = f"{colour_name(position.winner)} has won" if position.winner else f"{colour_name(position.to_move)} to move"
+    state = (
+        f"{COLOUR_NAMES[position.winner]} has won" if position.winner else f"{COLOUR_NAMES[position.to_move]} to move"
+    )
     return f"\n{board_text(position.cells, position.size)}\n{state}"
 
 
@@ -180,7 +174,7 @@ def time_left(
 ) -> str | None:
     """Tell the players' time, or set that of one; a number of moves may follow, as in GTP."""
     if colour_text is None:
-        return ", ".join(f"{colour_name(colour)} {session.clocks[colour]}" for colour in (BLACK, WHITE))
+        return ", ".join(f"{COLOUR_NAMES[colour]} {session.clocks[colour]}" for colour in (BLACK, WHITE))
     colour = parse_colour(colour_text)
     clock = session.clocks[colour]
     if left is None:
@@ -193,56 +187,44 @@ def time_left(
 
 def time_settings(session: HtpSession, main: str, period: str, moves: str) -> None:
     """Set both players' time of every game as in GTP: main time, then periods with a number of moves each."""
-    session.set_clocks(
-        game_time(
-            parse_number(main, "time", 0, LONGEST_TIME),
-            parse_number(period, "time", 0, LONGEST_TIME),
-            parse_whole(moves, "number of moves", 0, 999),
-        )
-    )
+    main_seconds, seconds = (parse_number(text, "time", 0, LONGEST_TIME) for text in (main, period))
+    session.set_clocks(game_time(main_seconds, seconds, parse_whole(moves, "number of moves", 0, 999)))
 
 
 def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str | None:
     """Tell the parameters of a game, or set one."""
-    values = _values(session)
+    settings = session.settings
+    values = {
+        "allow_swap": str(int(session.swap)),
+        "game_time": str(session.clocks[BLACK]),
+        "resign": f"{settings.resign:g}",
+        "simulations": str(session.simulations),
+        "solver_nodes": str(settings.solver_nodes or "no limit"),
+        "solver_seconds": f"{settings.solver_seconds:g}",
+    }
     if name is None:
         return "\n".join(["", *(f"{name} {value}" for name, value in values.items())])
     if name not in values:
         raise UsageError(f"unknown parameter {quoted(name)}: there are {', '.join(values)}")
     if value is None:
         return values[name]
-    _set(session, name, value)
+    match name:
+        case "allow_swap":
+            if value.lower() not in _TRUTH:
+                raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
+            session.allow_swap = _TRUTH[value.lower()]
+            session.get_ready()
+        case "game_time":
+            session.set_clocks(game_time(parse_number(value, name, 0, LONGEST_TIME)))
+        case "resign":
+            settings.resign = parse_number(value, name, 0, 0.5)
+        case "simulations":
+            session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)
+        case "solver_nodes":
+            settings.solver_nodes = parse_whole(value, name, 1, LARGEST_NUMBER)
+        case "solver_seconds":
+            settings.solver_seconds = parse_number(value, name, 0.01, LONGEST_TIME)
     return None
-
-
-def _values(session: HtpSession) -> dict[str, str]:
-    return {
-        "allow_swap": str(int(session.swap)),
-        "game_time": str(session.clocks[BLACK]),
-        "resign": f"{session.settings.resign:g}",
-        "simulations": str(session.simulations),
-        "solver_nodes": str(session.settings.solver_nodes or "no limit"),
-        "solver_seconds": f"{session.settings.solver_seconds:g}",
-    }
-
-
-def _set(session: HtpSession, name: str, value: str) -> None:
-    if name == "allow_swap":
-        if value.lower() not in _TRUTH:
-            raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
-        session.allow_swap = _TRUTH[value.lower()]
-        session.get_ready()
-    elif name == "game_time":
-        seconds = parse_number(value, name, 0, LONGEST_TIME)
-        session.set_clocks(game_time(seconds))
-    elif name == "resign":
-        session.settings.resign = parse_number(value, name, 0, 0.5)
-    elif name == "solver_nodes":
-        session.settings.solver_nodes = parse_whole(value, name, 1, LARGEST_NUMBER)
-    elif name == "solver_seconds":
-        session.settings.solver_seconds = parse_number(value, name, 0.01, LONGEST_TIME)
-    else:
-        session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)
 
 
 def network_policy(session: HtpSession, colour: str) -> str:
@@ -272,9 +254,9 @@ def network_value(session: HtpSession, colour: str) -> str:
     return f"{(1 + value) / 2:.3f}"
 
 
-def _chances(session: HtpSession, colour_name: str) -> dict[int, float]:
+def _chances(session: HtpSession, colour_text: str) -> dict[int, float]:
     """Winning chance of the colour after each of its moves, by the network."""
-    position, colour = session.undecided(), parse_colour(colour_name)
+    position, colour = session.undecided(), parse_colour(colour_text)
     chances = {}
     for cell in np.flatnonzero(position.cells == 0):
         after = position.place(colour, int(cell))
@@ -284,7 +266,7 @@ def _chances(session: HtpSession, colour_name: str) -> dict[int, float]:
     return chances
 
 
-def _shown(show: Callable[[Candidate], str]) -> Callable[[HtpSession, str], str]:
+def _shown(show: Callable[[TreeNode], str]) -> Callable[[HtpSession, str], str]:
     """An analysis that shows each move that the search has tried."""
 
     def analysis(session: HtpSession, colour: str) -> str:
@@ -321,16 +303,14 @@ def _visits(session: HtpSession) -> int:
 
 def _study(session: HtpSession, colour: str) -> tuple[int, float]:
     """Search the position, unless that has been done."""
-    return session.thinker.study(
-        session.undecided().cells, parse_colour(colour), simulations=session.simulations, until=session.interrupted
-    )
+    cells, mover = session.undecided().cells, parse_colour(colour)
+    return session.thinker.study(cells, mover, simulations=session.simulations, until=session.interrupted)
 
 
 def _pairs(session: HtpSession, values: dict[int, str]) -> str:
     """Cells with their texts; a swap has no cell to show it on."""
-    return " ".join(
-        f"{format_cell(cell, session.size)} {text}" for cell, text in values.items() if cell < session.size**2
-    )
+    size = session.size
+    return " ".join(f"{format_cell(cell, size)} {text}" for cell, text in values.items() if cell < size**2)
 
 
 def analyze(session: HtpSession, colour: str) -> str:
@@ -342,9 +322,7 @@ def analyze(session: HtpSession, colour: str) -> str:
     session.thinker.study(session.undecided().cells, parse_colour(colour), simulations=1)
     while True:
         enough = stop_at(time.monotonic() + session.settings.interval, session.followed)
-        left = session.settings.live_simulations - sum(
-            candidate.visits for candidate in session.thinker.search.candidates()
-        )
+        left = session.settings.live_simulations - _visits(session)
         if left > 0:
             session.thinker.study_more(left, until=enough)
         session.show(report(session))
@@ -372,14 +350,12 @@ def winning_moves(session: HtpSession, colour: str) -> str:
 
 def winner(session: HtpSession, colour: str) -> str:
     """The colour that wins with best play."""
-    return colour_name(_solved(session, colour).winner)
+    return COLOUR_NAMES[_solved(session, colour).winner]
 
 
 def _solved(session: HtpSession, colour_text: str) -> Solution:
     colour, position = parse_colour(colour_text), session.undecided()
     if position.size > MAX_SIZE:
         raise UsageError(f"positions are solved on boards up to {MAX_SIZE}x{MAX_SIZE}")
-    settings = session.settings
-    return session.solve(
-        colour, seconds=settings.solver_seconds, nodes=settings.solver_nodes, interrupted=session.interrupted
-    )
+    seconds, nodes = session.settings.solver_seconds, session.settings.solver_nodes
+    return session.solve(colour, seconds=seconds, nodes=nodes, interrupted=session.interrupted)

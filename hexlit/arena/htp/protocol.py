@@ -1,16 +1,19 @@
-"""HTP, the Hex Text Protocol: its lines, and the two ends of a conversation.
+"""HTP, the Hex Text Protocol: its lines, the two ends of a conversation, and the table of commands.
 
-It imports only the standard library: the first request is answered before anything else is loaded.
+It imports only the standard library: requests about the program itself are answered before anything else is loaded.
 """
 
 import contextlib
+import importlib
 import os
 import queue
 import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
+
+from hexlit import __version__
 
 LONGEST_LINE = 65536
 """Most bytes read of a line; the rest of a longer one is dropped, and its command refused."""
@@ -182,3 +185,101 @@ def write(out: BinaryIO, text: str) -> None:
     rest = memoryview(text.encode("utf-8", errors="backslashreplace"))
     while rest:
         rest = rest[out.write(rest) or 0 :]
+
+
+Action = Callable[..., str | None]
+"""Carries a command out for a session and arguments; returns the answer's text, if any, or raises `UsageError` with
+nothing done."""
+
+
+class Command(NamedTuple):
+    """One command of the protocol."""
+
+    run: str | Callable[..., str]
+    """Name of its function in `hexlit.arena.htp.actions`, or a function of the arguments alone."""
+    least: int = 0
+    most: int = 0
+    """Least and largest number of arguments."""
+    takes: str = ""
+    """Names of the arguments."""
+    thinks: bool = False
+    """Whether it needs the thinker, and so waits until it is ready."""
+    menu: tuple[str, str] | None = None
+    """Type and label of its entry in a program's menu."""
+
+    def takes_number(self, given: int) -> bool:
+        """Whether it takes this number of arguments."""
+        return self.least <= given <= self.most
+
+    def action(self) -> Action:
+        """Its function of session and arguments; imports all actions."""
+        if isinstance(self.run, str):
+            action: Action = getattr(importlib.import_module("hexlit.arena.htp.actions"), self.run)
+            return action
+        answer = self.run
+        return lambda session, *arguments: answer(*arguments)
+
+
+def _analysis(function: str, kind: str, label: str, *, thinks: bool = True) -> Command:
+    """A command of a colour, in the menu of a program that shows the board."""
+    return Command(function, 1, 1, "COLOR", thinks, (kind, label))
+
+
+def _menu() -> str:
+    entries = [(name, command.menu) for name, command in COMMANDS.items() if command.menu is not None]
+    return "\n".join(f"{kind}/{label}/{name} %c" for name, (kind, label) in entries)
+
+
+QUIT = "quit"
+
+COMMANDS: dict[str, Command] = {
+    "protocol_version": Command(lambda: "2"),
+    "name": Command(lambda: "hexlit"),
+    "version": Command(lambda: __version__),
+    "known_command": Command(lambda name: "true" if name in COMMANDS else "false", 1, 1, "COMMAND"),
+    "list_commands": Command(lambda: "\n".join(COMMANDS)),
+    QUIT: Command(lambda: ""),
+    "boardsize": Command("boardsize", 1, 2, "W [H]"),
+    "clear_board": Command("clear_board"),
+    "play": Command("play", 2, 2, "COLOR MOVE"),
+    "genmove": Command("genmove", 1, 1, "COLOR", thinks=True),
+    "reg_genmove": Command("reg_genmove", 1, 1, "COLOR", thinks=True),
+    "undo": Command("undo"),
+    "showboard": Command("showboard"),
+    "final_score": Command("final_score"),
+    "all_legal_moves": Command("all_legal_moves"),
+    "loadsgf": Command("loadsgf", 1, 2, "FILE [N]"),
+    "time_left": Command("time_left", 0, 3, "[COLOR [SECONDS [MOVES]]]"),
+    "time_settings": Command("time_settings", 3, 3, "SECONDS PERIOD MOVES"),
+    "param_game": Command("param_game", 0, 2, "[NAME [VALUE]]"),
+    "hexgui-analyze_commands": Command(_menu),
+    "gogui-gfx-analyze": _analysis("analyze", "gfx", "Live analysis"),
+    "hexlit-best": _analysis("search_summary", "string", "Search: best move"),
+    "hexlit-winrates": _analysis("search_winrates", "pspairs", "Search: winning chances (%)"),
+    "hexlit-visits": _analysis("search_visits", "pspairs", "Search: visits"),
+    "hexlit-values": _analysis("search_values", "pspairs", "Search: Q values"),
+    "hexlit-priors": _analysis("search_priors", "pspairs", "Search: priors (%)"),
+    "hexlit-variation": _analysis("search_variation", "varc", "Search: expected moves"),
+    "hexlit-policy": _analysis("network_policy", "pspairs", "Network: policy (%)"),
+    "hexlit-map": _analysis("network_map", "pspairs", "Network: chances after each move (%)"),
+    "hexlit-influence": _analysis("network_influence", "gfx", "Network: influence"),
+    "hexlit-chance": _analysis("network_value", "string", "Network: winning chance"),
+    "hexlit-winning": _analysis("winning_moves", "plist", "Exact winning moves", thinks=False),
+    "dfpn-solve-state": _analysis("winner", "string", "Exact winner", thinks=False),
+    "dfpn-solver-find-winning": Command("winning_moves", 1, 1, "COLOR"),
+}
+
+
+def greeter(write: Callable[[str], None]) -> Callable[[Request], bool]:
+    """A function that answers requests without a session by `write`, and returns whether it did."""
+
+    def greet(request: Request) -> bool:
+        command = COMMANDS.get(request.name)
+        if command is None or isinstance(command.run, str) or request.name == QUIT:
+            return False
+        if not command.takes_number(len(request.arguments)):
+            return False
+        write(format_reply(request, command.run(*request.arguments), success=True))
+        return True
+
+    return greet

@@ -5,12 +5,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 from hexlit.arena.config import PlaySettings
-from hexlit.arena.htp.commands import COMMANDS, QUIT, Command
-from hexlit.arena.htp.protocol import LONGEST_LINE, Incoming, Request, format_reply, quoted
+from hexlit.arena.htp.protocol import COMMANDS, LONGEST_LINE, QUIT, Command, Incoming, Request, format_reply, quoted
 from hexlit.arena.position import Position, empty_position, may_swap
 from hexlit.arena.thinker import Thinker, Thought, proved_move, solved, stop_at
 from hexlit.errors import UsageError
@@ -161,7 +160,6 @@ class HtpSession:
     """Writes text before the answer."""
 
     def __post_init__(self) -> None:
-        self._loaded: Loaded | None = None
         self._solver: Solver | None = None
         self.known_position: Position | None = None if self.board is None else empty_position(self.board)
         """The position, None until the board is known."""
@@ -170,7 +168,7 @@ class HtpSession:
     def position(self) -> Position:
         """The position; waits for the thinker if no board was named."""
         if self.known_position is None:
-            self.known_position = empty_position(self.worker.do(self._load).board)
+            self.known_position = empty_position(self.worker.do(lambda: self.loaded).board)
         return self.known_position
 
     @position.setter
@@ -186,14 +184,18 @@ class HtpSession:
     def swap(self) -> bool:
         """Whether White may swap; waits for the thinker if this was never set."""
         if self.allow_swap is None:
-            self.allow_swap = self.worker.do(self._load).swap
+            self.allow_swap = self.worker.do(lambda: self.loaded).swap
         return self.allow_swap
 
     @property
     def thinker(self) -> Thinker:
-        """The thinker, for commands that think."""
-        assert self._loaded is not None, "a command that thinks is carried out by `in_thought`"
-        return self._loaded.thinker
+        """The thinker, for commands that think: `in_thought` carries them out."""
+        return self.loaded.thinker
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The result of `load`, in the worker's thread."""
+        return self.load()
 
     def start(self, size: int) -> None:
         """Start a game; the thinker prepares for its board in the background."""
@@ -211,9 +213,8 @@ class HtpSession:
         size, swap = self.size, self.swap
 
         def act() -> str | None:
-            thinker = self._load().thinker
-            if (thinker.size, thinker.swap) != (size, swap):
-                thinker.prepare(size, swap=swap)
+            if (self.thinker.size, self.thinker.swap) != (size, swap):
+                self.thinker.prepare(size, swap=swap)
             return action()
 
         return self.worker.do(act)
@@ -228,10 +229,8 @@ class HtpSession:
         limits = (self.settings.seconds, self.clocks[colour].budget(self.size**2 - self.position.stones))
         seconds = min((limit for limit in limits if limit is not None), default=None)
         until = self.interrupted if seconds is None else stop_at(time.monotonic() + seconds, self.interrupted)
-        if self.settings.solver:
-            proved = self._proved(colour, until)
-            if proved is not None:
-                return proved
+        if self.settings.solver and (proved := self._proved(colour, until)) is not None:
+            return proved
         return self.thinker.choose(self.position.cells, colour, simulations=self.simulations, until=until)
 
     def _proved(self, colour: int, until: Callable[[], bool]) -> Thought | None:
@@ -260,13 +259,8 @@ class HtpSession:
             raise UsageError("the game is over")
         return self.position
 
-    def _load(self) -> Loaded:
-        if self._loaded is None:
-            self._loaded = self.load()
-        return self._loaded
-
     def _prepare_early(self) -> None:
-        loaded = self._load()
+        loaded = self.loaded
         size = loaded.board if self.known_position is None else self.known_position.size
         try:
             loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)

@@ -29,8 +29,8 @@ def answer(command: str, arguments: Sequence[str]) -> int:
     after = zip(arguments[at:], arguments[at + 1 :], strict=False)
     names = [word for flag, word in after if "=" not in word and not word.startswith("-") and flag not in VALUED]
     try:
-        found = taken(command, arguments)
-        text = topics(found, names, terminal_width()) if names else overview(found, terminal_width())
+        result = taken(command, arguments)
+        text = topics(result, names, terminal_width()) if names else overview(result, terminal_width())
     except UsageError as error:
         print(f"hexlit {command}: {error}", file=sys.stderr)
         return MISTAKE

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hexlit.choices import NUMBERED
 from hexlit.commands.manual.answer import asks_for_help
 from hexlit.commands.manual.page import shown
 from hexlit.commands.manual.schemas import Setting
 from hexlit.commands.manual.taken import Taken, taken
 from hexlit.errors import UsageError
 from hexlit.outside import entry_points_of
+from hexlit.settings import NUMBERED
 
 HYDRA = "hydra"
 """Hydra's groups and settings are offered once a word begins with this."""
@@ -21,19 +21,19 @@ ACTION = "action"
 def candidates(command: str, words: Sequence[str], word: str) -> list[str]:
     """The words that may stand for the unfinished `word` after `hexlit COMMAND WORDS`."""
     try:
-        found = taken(command, words, lenient=True)
+        result = taken(command, words, lenient=True)
     except (UsageError, OSError, ImportError):  # a line that is still being written may name what is not there
         return []
     if asks_for_help(words):
-        names = [*(setting.key for setting in found.settings), *(group.name for group in found.groups)]
-        names += [group.name.rpartition("/")[2] for group in found.groups if group.settings]
-        return [name for name in sorted({*names, *filter(None, found.sections)}) if name.startswith(word)]
+        names = [*(setting.key for setting in result.settings), *(group.name for group in result.groups)]
+        names += [group.name.rpartition("/")[2] for group in result.groups if group.settings]
+        return [name for name in sorted({*names, *filter(None, result.sections)}) if name.startswith(word)]
     if word.startswith("-"):
         return [flag for flag in ("--help", "--cfg", "--multirun", "--config-dir") if flag.startswith(word)]
     key, equals, value = word.partition("=")
     if equals:
-        return [f"{key}={one}" for one in _values(found, key.lstrip("+"), value)]
-    return list(dict.fromkeys(name for name in _names(found, word, first=not words) if name.startswith(word)))
+        return [f"{key}={one}" for one in _values(result, key.lstrip("+"), value)]
+    return list(dict.fromkeys(name for name in _names(result, word, first=not words) if name.startswith(word)))
 
 
 def _names(found: Taken, word: str, *, first: bool) -> Iterator[str]:
@@ -96,8 +96,8 @@ def _files(start: str) -> list[str]:
     before = start[: len(start) - len(name)]
     inside = Path(folder or ("/" if start.startswith("/") else "."))
     try:
-        found = sorted(path for path in inside.iterdir() if path.name.startswith(name))
+        result = sorted(path for path in inside.iterdir() if path.name.startswith(name))
     except OSError:
         return []
-    visible = [path for path in found if " " not in path.name and (name or not path.name.startswith("."))]
+    visible = [path for path in result if " " not in path.name and (name or not path.name.startswith("."))]
     return [f"{before}{path.name}{'/' if path.is_dir() else ''}" for path in visible]

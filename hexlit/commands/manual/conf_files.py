@@ -111,12 +111,12 @@ def described(path: Path) -> Iterator[tuple[str, Any, str]]:
     comments: dict[str, str] = {}
     parents: list[tuple[int, str]] = []
     for line in path.read_text(encoding="utf-8").splitlines():
-        found = re.fullmatch(r"( *)([\w-]+):(?: +[^#]*?)?(?: # (.*))?", line)
-        if found is None:
+        result = re.fullmatch(r"( *)([\w-]+):(?: +[^#]*?)?(?: # (.*))?", line)
+        if result is None:
             continue
-        parents = [(depth, name) for depth, name in parents if depth < len(found[1])]
-        parents.append((len(found[1]), found[2]))
-        comments[".".join(name for _, name in parents)] = found[3] or ""
+        parents = [(depth, name) for depth, name in parents if depth < len(result[1])]
+        parents.append((len(result[1]), result[2]))
+        comments[".".join(name for _, name in parents)] = result[3] or ""
     yield from ((key, value, comments.get(key, "")) for key, value in _flat(load(path), ""))
 
 
@@ -130,7 +130,7 @@ def _flat(content: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 def folder_of_package(name: str) -> Path:
     """The folder of the package `name` of another project."""
-    found = importlib.util.find_spec(name)
-    if found is None or not found.submodule_search_locations:
+    result = importlib.util.find_spec(name)
+    if result is None or not result.submodule_search_locations:
         raise ModuleNotFoundError(f"no folder of {name}", name=name)
-    return Path(found.submodule_search_locations[0])
+    return Path(result.submodule_search_locations[0])

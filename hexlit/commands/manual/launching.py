@@ -7,7 +7,7 @@ everywhere.
 from dataclasses import dataclass, field
 from typing import Any
 
-from hexlit.choices import one_of
+from hexlit.settings import one_of
 
 
 @dataclass

@@ -98,9 +98,9 @@ def _topic(taken: Taken, name: str, width: int) -> list[str]:
 
 def _sections(taken: Taken) -> list[str]:
     """The sections in the order of their settings; those within another follow it."""
-    found = list(dict.fromkeys(["", *(setting.section for setting in taken.settings)]))
-    tops = list(dict.fromkeys(name.partition(".")[0] for name in found))
-    return sorted(found, key=lambda name: (tops.index(name.partition(".")[0]), name.count(".")))
+    result = list(dict.fromkeys(["", *(setting.section for setting in taken.settings)]))
+    tops = list(dict.fromkeys(name.partition(".")[0] for name in result))
+    return sorted(result, key=lambda name: (tops.index(name.partition(".")[0]), name.count(".")))
 
 
 def _title(name: str, taken: Taken, width: int) -> list[str]:
@@ -141,6 +141,8 @@ def shown(value: Any) -> str:
 
 def _setting(setting: Setting, value: Any, width: int, *, whole: bool, indent: int = 2) -> list[str]:
     meaning = setting.meaning if whole else shortened(setting.meaning)
+    if whole and setting.range:
+        meaning = f"{meaning} {'Each must' if setting.several else 'Must'} be {setting.range}."
     if value == "???":
         value, meaning = "", f"(needed) {meaning}"
     if not all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", meaning) for word in setting.choices):

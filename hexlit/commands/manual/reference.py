@@ -43,13 +43,13 @@ class Section:
 
 def lines() -> dict[str, Taken]:
     """The command lines that the page is about, and what they take."""
-    found: dict[str, Taken] = {}
+    result: dict[str, Taken] = {}
     for command in COMMANDS:
-        found[command] = taken(command)
+        result[command] = taken(command)
         if command == "train":
             others = [task for task in own_tasks() if task != FIRST_TASK]
-            found |= {f"train task={task}": taken(command, [f"task={task}"]) for task in others}
-    return found
+            result |= {f"train task={task}": taken(command, [f"task={task}"]) for task in others}
+    return result
 
 
 def page() -> str:
@@ -68,15 +68,15 @@ def page() -> str:
 
 def _sections(known: Mapping[str, Taken]) -> list[Section]:
     """Sections that several command lines have in common stand once."""
-    found: dict[tuple[str, tuple[tuple[str, str, str], ...]], Section] = {}
+    result: dict[tuple[str, tuple[tuple[str, str, str], ...]], Section] = {}
     for line, entry in known.items():
         for name in dict.fromkeys(setting.section for setting in entry.settings):
             settings = tuple(setting for setting in entry.settings if setting.section == name)
             if name:
                 alike = name, tuple((one.key, one.type, one.meaning) for one in settings)
-                section = found.setdefault(alike, Section(name, entry.sections.get(name, ""), settings))
+                section = result.setdefault(alike, Section(name, entry.sections.get(name, ""), settings))
                 section.values[line] = {one.key: _value(entry.values[one.key]) for one in settings}
-    return sorted(found.values(), key=lambda section: section.name)
+    return sorted(result.values(), key=lambda section: section.name)
 
 
 def _command(line: str, entry: Taken, sections: Iterable[Section]) -> Iterator[str]:
@@ -148,6 +148,8 @@ def _table(settings: Iterable[Setting], defaults: Mapping[str, str]) -> Iterator
     yield "| setting | type | default | meaning |\n|---|---|---|---|"
     for setting in settings:
         meaning = setting.meaning
+        if setting.range:
+            meaning += f" {'Each must' if setting.several else 'Must'} be {setting.range}."
         if setting.choices:
             meaning += f" Choices: {', '.join(f'`{choice}`' for choice in setting.choices)}."
         kind = _cell(setting.type.replace("None", "null"))

@@ -35,14 +35,14 @@ def own_tasks() -> dict[str, str]:
     module, name = _TASKS
     table = source_of(module).constants[name]
     assert isinstance(table, ast.Dict)
-    found = {}
+    result = {}
     for key, call in zip(table.keys, table.values, strict=True):
         assert isinstance(key, ast.Constant)
         assert isinstance(call, ast.Call)
         (place,) = [word.value for word in call.keywords if word.arg == "settings"]
         assert isinstance(place, ast.Constant)
-        found[str(key.value)] = str(place.value)
-    return found
+        result[str(key.value)] = str(place.value)
+    return result
 
 
 @cache

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from hexlit.commands.manual.source import NotPlainError, class_of, value_of
+from hexlit.settings import Interval
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Setting:
     """The words declared for it, the only ones that it takes; empty where it takes others."""
     group: str = ""
     """A group of entry points whose names it takes beside its `choices`; empty where there is none."""
+    range: str = ""
+    """The numbers that it takes, in words; empty where none are declared."""
 
     @property
     def section(self) -> str:
@@ -84,16 +87,16 @@ def _read(module: str, name: str, prefix: str, settings: list[Setting], sections
             _read(home, nested, f"{prefix}{key}.", settings, sections)
         else:
             kind = ast.unparse(field.annotation)
-            words = _choices(field, home), _group(field, home)
-            settings.append(Setting(f"{prefix}{key}", kind, _default(field, home), meaning, *words))
+            declared = _choices(field, home), _group(field, home), _range(field, home)
+            settings.append(Setting(f"{prefix}{key}", kind, _default(field, home), meaning, *declared))
 
 
 def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
     """The class and its bases, the most general first, each with its module."""
-    found = class_of(module, name)
-    if found is None:
+    result = class_of(module, name)
+    if result is None:
         return
-    home, node = found
+    home, node = result
     for base in node.bases:
         if isinstance(base, ast.Name):
             yield from _with_bases(home, base.id)
@@ -116,8 +119,8 @@ def _text(node: ast.stmt | None) -> str:
 
 def _summary(module: str, name: str) -> str:
     """The first paragraph of a class's docstring, in one line."""
-    found = class_of(module, name)
-    text = inspect.cleandoc(ast.get_docstring(found[1]) or "") if found else ""
+    result = class_of(module, name)
+    text = inspect.cleandoc(ast.get_docstring(result[1]) or "") if result else ""
     return " ".join(text.partition("\n\n")[0].split())
 
 
@@ -125,6 +128,9 @@ def _default(field: ast.AnnAssign, module: str) -> Any:
     match field.value:
         case ast.Call(func=ast.Name(id="one_of" | "some_of"), args=[_, default]):
             return value_of(default, module)
+        case ast.Call(func=ast.Name(id="number"), args=[default, _]):
+            number = value_of(default, module)
+            return list(number) if isinstance(number, tuple) else number
         case ast.Call(func=ast.Name(id="field")) as call:
             (made,) = [word.value for word in call.keywords if word.arg in ("default_factory", "default")]
             match made:
@@ -142,7 +148,7 @@ def _default(field: ast.AnnAssign, module: str) -> Any:
 
 
 def _choices(field: ast.AnnAssign, module: str) -> tuple[str, ...]:
-    """The words of a field that `hexlit.choices` made; none of any other."""
+    """The words of a field that `hexlit.settings` made; none of any other."""
     match field.value:
         case ast.Call(func=ast.Name(id="one_of" | "some_of"), args=[words, _]):
             return tuple(value_of(words, module))
@@ -154,4 +160,13 @@ def _group(field: ast.AnnAssign, module: str) -> str:
     match field.value:
         case ast.Call(func=ast.Name(id="one_of"), keywords=[ast.keyword(arg="group", value=group)]):
             return str(value_of(group, module))
+    return ""
+
+
+def _range(field: ast.AnnAssign, module: str) -> str:
+    """The interval of a field made by `number`, in words."""
+    match field.value:
+        case ast.Call(func=ast.Name(id="number"), args=[_, interval], keywords=keywords):
+            unit = "".join(value_of(word.value, module) for word in keywords)
+            return str(Interval(value_of(interval, module), unit))
     return ""

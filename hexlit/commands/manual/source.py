@@ -61,10 +61,10 @@ def path_of(module: str) -> Path:
     if module.partition(".")[0] == PACKAGE.name:
         path = PACKAGE.parent.joinpath(*module.split("."))
         return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    found = importlib.util.find_spec(module)
-    if found is None or found.origin is None:
+    result = importlib.util.find_spec(module)
+    if result is None or result.origin is None:
         raise ModuleNotFoundError(f"no source of {module}", name=module)
-    return Path(found.origin)
+    return Path(result.origin)
 
 
 def class_of(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
@@ -100,6 +100,9 @@ def value_of(node: ast.expr, module: str) -> Any:
         case ast.Dict():
             pairs = zip(node.keys, node.values, strict=True)
             return {value_of(key, module): value_of(value, module) for key, value in pairs if key is not None}
+        case ast.JoinedStr():
+            parts = (part.value if isinstance(part, ast.FormattedValue) else part for part in node.values)
+            return "".join(str(value_of(part, module)) for part in parts)
         case ast.UnaryOp(op=ast.USub()):
             return -value_of(node.operand, module)
         case ast.BinOp() if type(node.op) in _OPERATORS:

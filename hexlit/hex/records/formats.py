@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -71,14 +72,16 @@ def format_of(path: Path) -> RecordFormat:
         UsageError: neither tells, or the file cannot be read.
     """
     suffix = path.suffix.lower()
-    found = [one for one in FORMATS.values() if suffix in one.suffixes]
-    if len(found) == 1 and suffix != ".sgf":  # games of Little Golem often have this suffix, too
-        return found[0]
-    looked = format_of_text(_beginning(path))
+    result = [one for one in FORMATS.values() if suffix in one.suffixes]
+    if len(result) == 1 and suffix != ".sgf":  # games of Little Golem often have this suffix, too
+        return result[0]
+    with _opened(path) as file:
+        beginning = file.read(BEGINNING).lstrip("\ufeff")
+    looked = format_of_text(beginning)
     if looked is not None:
         return looked
-    if len(found) == 1:
-        return found[0]
+    if len(result) == 1:
+        return result[0]
     known = ", ".join(f"{one.name} ({' '.join(one.suffixes)})" for one in FORMATS.values())
     raise UsageError(f"{path}: no record of games by its name or its content; the formats are {known}")
 
@@ -91,32 +94,23 @@ def format_of_text(text: str) -> RecordFormat | None:
     return None
 
 
-def _beginning(path: Path) -> str:
-    try:
-        with _open(path) as file:
-            return file.read(BEGINNING).lstrip("\ufeff")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
 def read_file(path: Path) -> Iterator[RecordedGame | RecordError]:
     """The games of a file, or the error of one, as a stream; raises `UsageError` if the file cannot be read."""
     yield from format_of(path).read(_lines(path), str(path))
 
 
-def _open(path: Path) -> TextIO:
+def _lines(path: Path) -> Iterator[str]:
+    with _opened(path) as file:
+        yield from file
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
     try:
-        return path.open(encoding="utf-8", errors="replace")
+        with path.open(encoding="utf-8", errors="replace") as file:
+            yield file
     except (OSError, ValueError) as error:  # ValueError: a path that cannot be one
         raise UsageError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with _open(path) as file:
-            yield from file
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def from_record(record: GameRecord) -> RecordedGame:

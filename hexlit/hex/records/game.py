@@ -59,8 +59,8 @@ class RecordError(UsageError):
 def check_board(columns: int, rows: int, place: Place) -> int:
     """Rows of a Hex board; raises `RecordError` if it is none."""
     if columns != rows:
-        said = f"a {columns}x{rows} board: boards have as many rows as columns here"
-        raise RecordError("board size", said, place)
+        message = f"a {columns}x{rows} board: boards have as many rows as columns here"
+        raise RecordError("board size", message, place)
     try:
         return check_size(rows)
     except UsageError as error:
@@ -160,8 +160,9 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         else:
             colour = BLACK if len(cells) % 2 == 0 else WHITE
             if move.colour != colour:
-                said = f"move {number + 1} is {_name(move.colour, turned)}'s, but it is {_name(colour, turned)}'s turn"
-                raise _error(game, "order of colours", said)
+                mover, wanted = _name(move.colour, turned), _name(colour, turned)
+                message = f"move {number + 1} is {mover}'s, but it is {wanted}'s turn"
+                raise _error(game, "order of colours", message)
             cells.append(move.action)
     _check_cells(game, cells, turned)
     moves = np.array(cells, np.int16)
@@ -170,8 +171,8 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         raise _error(game, "setup", "somebody has connected with the stones that are set up")
     if won_after and won_after < len(cells):
         who = _name(BLACK if won_after % 2 else WHITE, turned)
-        said = f"{who} has connected after {won_after} of {len(cells)} moves"
-        raise _error(game, "moves after the end", said)
+        message = f"{who} has connected after {won_after} of {len(cells)} moves"
+        raise _error(game, "moves after the end", message)
     if won_after:
         winner, ending = (BLACK if won_after % 2 else WHITE), Ending.CONNECTED
     elif resigned:
@@ -222,8 +223,8 @@ def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
     black = [move for move in game.setup if move.colour == BLACK]
     white = [move for move in game.setup if move.colour == WHITE]
     if len(black) - len(white) not in (0, 1):
-        said = f"{len(black)} black and {len(white)} white stones are set up, which no moves in turn give"
-        raise _error(game, "setup", said)
+        message = f"{len(black)} black and {len(white)} white stones are set up, which no moves in turn give"
+        raise _error(game, "setup", message)
     return [(black, white)[number % 2][number // 2] for number in range(len(game.setup))]
 
 
@@ -232,8 +233,8 @@ def _check_actions(game: RecordedGame) -> None:
     for moves, least, reason in ((game.moves, FORFEIT, "illegal move"), (game.setup, 0, "setup")):
         for number, move in enumerate(moves, 1):
             if not least <= move.action < game.size**2:
-                said = f"stone {number} is on no cell of a {game.size}x{game.size} board"
-                raise _error(game, reason, said)
+                message = f"stone {number} is on no cell of a {game.size}x{game.size} board"
+                raise _error(game, reason, message)
 
 
 def _check_cells(game: RecordedGame, cells: list[int], turned: bool) -> None:
@@ -275,8 +276,8 @@ def check_told(game: RecordedGame, who: str) -> None:
     if game.setup:
         raise RecordError("cannot be written", f"{who} has no stones set up", game.place)
     if record.ending == Ending.UNFINISHED and record.winner:
-        said = f"{who} has no winner whom neither the board nor a resignation shows"
-        raise RecordError("cannot be written", said, game.place)
+        message = f"{who} has no winner whom neither the board nor a resignation shows"
+        raise RecordError("cannot be written", message, game.place)
 
 
 def legal(game: RecordedGame) -> GameRecord:

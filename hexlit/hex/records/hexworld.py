@@ -54,8 +54,8 @@ def _read_link(text: str, place: Place) -> RecordedGame:
     start = text.find("#") + 1
     board = _BOARD.match(text, start)
     if board is None:
-        said = f"{text[start:][:20]!a} is no link of HexWorld such as #11c1,a3:sf6"
-        raise RecordError("not a game", said, at(start))
+        message = f"{text[start:][:20]!a} is no link of HexWorld such as #11c1,a3:sf6"
+        raise RecordError("not a game", message, at(start))
     size = check_board(int(board[1]), int(board[2] or board[1]), at(start))
     moves: list[RecordedMove] = []
     start, commas, turn = board.end(), 0, BLACK

@@ -129,38 +129,12 @@ class _Command:
     """Whether an answer came that may have been another command's."""
 
 
-class _Waiting(deque[_Command]):
-    """Commands without a number that have no answer yet, in order."""
-
-    asked = 0
-    """Number of those that are genmove."""
-    spoken = 0
-    """Number of those with an answer in words."""
-
-    def put(self, command: _Command) -> None:
-        self.append(command)
-        self._count(command, 1)
-
-    def take(self) -> _Command:
-        command = self.popleft()
-        self._count(command, -1)
-        return command
-
-    def drop(self) -> None:
-        self.clear()
-        self.asked = self.spoken = 0
-
-    def _count(self, command: _Command, one: int) -> None:
-        self.asked += one * (command.name == "genmove")
-        self.spoken += one * (command.name not in SILENT)
-
-
 class _Log:
     """Commands and answers of one program."""
 
     def __init__(self) -> None:
         self.commands: list[_Command] = []  # of the game that is open, the ones that started it first
-        self.unanswered = _Waiting()
+        self.unanswered: deque[_Command] = deque()  # those without a number, in order
         self.numbered: dict[str, _Command] = {}
         self.size = 0
         self.known = False  # whether the board is empty at the start of the open game
@@ -172,18 +146,18 @@ class _Log:
         if line.id:
             self.numbered[line.id] = command
         else:
-            self.unanswered.put(command)
+            self.unanswered.append(command)
         if line.sign in GAME:
             self.commands.append(command)
 
     def answer(self, line: Line) -> None:
-        said = line.words[0].lower() if line.words else ""
+        message = line.words[0].lower() if line.words else ""
         if line.id:
             command = self.numbered.pop(line.id, None)
         else:
-            command = self._answered(line.sign, said)
+            command = self._answered(line.sign, message)
         if command:
-            command.sign, command.said = line.sign, said
+            command.sign, command.said = line.sign, message
             # The commands after a refused start have been taken for another game.
             command.doubtful |= line.sign == "?" and command.name in STARTS and command is not self.commands[-1]
 
@@ -195,18 +169,20 @@ class _Log:
         """
         waiting = self.unanswered
         if len(waiting) < 2:
-            return waiting.take() if waiting else None
+            return waiting.popleft() if waiting else None
         first, last = waiting[0], waiting[-1]
         if sign == "=" and said:
-            told = waiting.asked if _CELL.fullmatch(said) or said in _WORDS else waiting.spoken
-            if told == 1 and last.name not in SILENT and (last.name == "genmove" or told == waiting.spoken):
-                waiting.drop()
+            spoken = [command for command in waiting if command.name not in SILENT]
+            asked = [command for command in spoken if command.name == "genmove"]
+            told = asked if _CELL.fullmatch(said) or said in _WORDS else spoken
+            if len(told) == 1 and last.name not in SILENT and (last.name == "genmove" or told == spoken):
+                waiting.clear()
                 return last
         if sign == "=" and first.name != "genmove" and (not said or first.name not in SILENT):
-            return waiting.take()
+            return waiting.popleft()
         for command in waiting:
             command.doubtful = True
-        waiting.drop()
+        waiting.clear()
         return None
 
     def _close(self) -> Iterator[RecordedGame | RecordError]:
@@ -229,8 +205,8 @@ class _Log:
                 if command.doubtful:
                     if any(other.name == "boardsize" for other in commands):
                         self.size = 0  # the games after this one wait for the next boardsize
-                    said = f"it cannot be told which answer is {command.name}'s"
-                    raise RecordError("not a game", said, command.place)
+                    message = f"it cannot be told which answer is {command.name}'s"
+                    raise RecordError("not a game", message, command.place)
             game = self._game([command for command in commands if command.sign != "?"])
         except RecordError as error:
             yield error
@@ -250,8 +226,8 @@ class _Log:
                 winner = _SCORES.get(command.said, 0)
                 continue
             if not self.known or not self.size:
-                said = f"{command.name}, but no boardsize and clear_board before it say on which position"
-                raise RecordError("not a game", said, command.place)
+                message = f"{command.name}, but no boardsize and clear_board before it say on which position"
+                raise RecordError("not a game", message, command.place)
             place = place or command.place
             winner = 0
             if command.name == "undo":
@@ -271,16 +247,16 @@ class _Log:
             self.size = 0
             numbers = command.words or [""]
             if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in numbers) or len(numbers) > 2:
-                said = f"boardsize {' '.join(numbers)[:20]!a}: no size of a board"
-                raise RecordError("board size", said, command.place)
+                message = f"boardsize {' '.join(numbers)[:20]!a}: no size of a board"
+                raise RecordError("board size", message, command.place)
             self.size = check_board(int(numbers[0]), int(numbers[-1]), command.place)
 
     def _move(self, command: _Command) -> RecordedMove:
         colour = _COLOURS.get(command.words[0].lower() if command.words else "")
         words = command.words[1:] if command.name == "play" else [command.said]
         if colour is None or len(command.words) != (2 if command.name == "play" else 1):
-            said = f"{command.name} {' '.join(command.words)[:20]!a}: no colour and move such as b a3"
-            raise RecordError("not a game", said, command.place)
+            message = f"{command.name} {' '.join(command.words)[:20]!a}: no colour and move such as b a3"
+            raise RecordError("not a game", message, command.place)
         name = words[0].lower()
         return RecordedMove(colour, _WORDS[name] if name in _WORDS else parse_point(name, self.size, command.place))
 

@@ -32,8 +32,8 @@ def read_littlegolem(lines: Iterable[str], file: str = "") -> Iterator[RecordedG
 def _parse(name: str, size: int, place: Place) -> int:
     column, row = (ord(letter) - _FIRST for letter in name) if len(name) == 2 else (size, size)
     if not (0 <= column < size and 0 <= row < size):
-        said = f"{name[:20]!a} is no cell of a {size}x{size} board, such as ac, which is a3"
-        raise RecordError("illegal move", said, place)
+        message = f"{name[:20]!a} is no cell of a {size}x{size} board, such as ac, which is a3"
+        raise RecordError("illegal move", message, place)
     return row * size + column
 
 
@@ -54,6 +54,6 @@ def write_littlegolem(game: RecordedGame) -> str:
     result = {"RE": "B" if game.winner == BLACK else "W"} if game.winner else {}
     swapped = [move._replace(action=SWAP_PIECES) if move.action == SWAP_SIDES else move for move in moves]
     if read_swaps(swapped) != list(moves):
-        said = "Little Golem's one word for a swap would not be read as the one that it was"
-        raise RecordError("cannot be written", said, game.place)
+        message = "Little Golem's one word for a swap would not be read as the one that it was"
+        raise RecordError("cannot be written", message, game.place)
     return tree(replace(game, moves=tuple(swapped)), "FF[4]", result, words)

@@ -150,8 +150,8 @@ class _Reader:
                 self.junk = None
                 self._open(place)
             elif self.junk is None:
-                said = f"{text[:20]!a}: no game in SGF, which begins with '(;'"
-                self.junk = RecordError("not a game", said, place)
+                message = f"{text[:20]!a}: no game in SGF, which begins with '(;'"
+                self.junk = RecordError("not a game", message, place)
             return
         if self.waiting and not self.waiting.values and kind not in ("value", "open"):
             self._wrong(f"the property {self.waiting.name[:20]} has no value", self.waiting.place)
@@ -285,13 +285,13 @@ def board_of(game: SgfGame) -> tuple[int, int]:
     for property_ in (one for node in game.nodes for one in node if one.name in ("GM", "SZ")):
         value = property_.values[0].strip()
         if property_.name == "GM" and value != "11":
-            said = f"GM[{value[:20]}]: not a game of Hex, which is GM[11]"
-            raise RecordError("another game", said, property_.place)
+            message = f"GM[{value[:20]}]: not a game of Hex, which is GM[11]"
+            raise RecordError("another game", message, property_.place)
         if property_.name == "SZ":
             match = _SIZE.fullmatch(value)
             if match is None or sized:
-                said = "a second size" if sized else "no size of a board"
-                raise RecordError("board size", f"SZ[{value[:20]}]: {said}", property_.place)
+                message = "a second size" if sized else "no size of a board"
+                raise RecordError("board size", f"SZ[{value[:20]}]: {message}", property_.place)
             size = (int(match[1]), int(match[2] or match[1]))
             sized = True
     return size
@@ -303,7 +303,7 @@ def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
     Raises:
         RecordError: a value is no move or no cell.
     """
-    found: list[Step] = []
+    result: list[Step] = []
     named = 0
     for node in game.nodes:
         setup: dict[int, int] = {}
@@ -322,10 +322,10 @@ def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
                     action = _action(value, size, parse, property_.place)
                     moves.append(Step((), RecordedMove(_COLOURS[property_.name], action), property_.place))
         if setup:
-            found.append(Step(tuple((colour, cell) for cell, colour in setup.items()), None, place))
-        found += moves
-    swaps = iter(read_swaps([step.move for step in found if step.move]))
-    return [step if step.move is None else step._replace(move=next(swaps)) for step in found]
+            result.append(Step(tuple((colour, cell) for cell, colour in setup.items()), None, place))
+        result += moves
+    swaps = iter(read_swaps([step.move for step in result if step.move]))
+    return [step if step.move is None else step._replace(move=next(swaps)) for step in result]
 
 
 def _action(value: str, size: int, parse: ParseCell, place: Place) -> int:
@@ -408,8 +408,8 @@ def write_sgf(game: RecordedGame, name: str = "") -> str:
         RecordError: the game is on no board, or has a move that is none.
     """
     check_writable(game)
-    said = _SAID.get(game.ending, "") if game.ending else ""
-    result = f"{_LETTERS[game.winner]}+{said}" if game.winner else ""
+    message = _SAID.get(game.ending, "") if game.ending else ""
+    result = f"{_LETTERS[game.winner]}+{message}" if game.winner else ""
     words = {cell: format_cell(cell, game.size) for cell in range(game.size**2)} | NAMES
     root = {"GN": name, "RE": result, "ON": f"opening of {game.opening} moves" if game.opening else ""}
     return tree(game, "FF[4]GM[11]CA[UTF-8]AP[hexlit]", root, words)

@@ -79,8 +79,8 @@ class _Game:
             self.size = check_board(int(size[1]), int(size[2] or size[1]), place)
         elif name == "First":
             if value.strip().lower() not in _FIRST or self.moves:
-                said = f"{value[:20]!a}: who moves first is V or H, told before the moves"
-                raise RecordError("not a game", said, place)
+                message = f"{value[:20]!a}: who moves first is V or H, told before the moves"
+                raise RecordError("not a game", message, place)
             self.turn = _FIRST[value.strip().lower()]
         elif not colon:
             self._moves(line, number)
@@ -96,8 +96,8 @@ class _Game:
             self.turn = next_turn(self.moves[-1])
             start = token.end()
         if numbered is None or line[start:].strip():
-            said = f"{line[start:][:20]!a} is no line of moves such as '1. A2 (0 ms) Swap (26 ms)'"
-            raise RecordError("not a game", said, Place(self.place.file, number, start + 1))
+            message = f"{line[start:][:20]!a} is no line of moves such as '1. A2 (0 ms) Swap (26 ms)'"
+            raise RecordError("not a game", message, Place(self.place.file, number, start + 1))
 
     def result(self) -> RecordedGame | RecordError:
         return self.error or RecordedGame(self.size, tuple(self.moves), place=self.place)

@@ -62,8 +62,8 @@ def _read_string(text: str, place: Place, repeated: Repeated) -> RecordedGame:
     start = text.partition(" ")[0].find("#") + 1
     board = _BOARD.match(text, start)
     if board is None:
-        said = f"{text[start:][:20]!a} is no string of trmph such as #13,g1a7g2"
-        raise RecordError("not a game", said, at(start))
+        message = f"{text[start:][:20]!a} is no string of trmph such as #13,g1a7g2"
+        raise RecordError("not a game", message, at(start))
     size = check_board(int(board[1]), int(board[1]), at(start))
     moves: list[RecordedMove] = []
     taken: set[int] = set()
@@ -88,8 +88,8 @@ def _read_string(text: str, place: Place, repeated: Repeated) -> RecordedGame:
     winner = _WINNER.match(text, start)
     start = winner.end() if winner else start
     if _COMMENT.match(text, start) is None:
-        said = f"{text[start:][:20]!a} is no move such as a3, and no winner, which is ' b' or ' r'"
-        raise RecordError("not a game", said, at(start))
+        message = f"{text[start:][:20]!a} is no move such as a3, and no winner, which is ' b' or ' r'"
+        raise RecordError("not a game", message, at(start))
     return RecordedGame(size, tuple(moves), winner=_WINNERS[winner[1]] if winner else 0, place=place)
 
 
@@ -102,7 +102,7 @@ def write_trmph(game: RecordedGame) -> str:
     record = legal(game)
     stones = [move for move in game.moves if move.action not in (RESIGN, FORFEIT)]
     if game.setup or any(move.action < 0 or move.colour != (-1) ** ply for ply, move in enumerate(stones)):
-        said = "a string of trmph has stones in turns, Black's first, no setup, no swap"
-        raise RecordError("cannot be written", said, game.place)
+        message = "a string of trmph has stones in turns, Black's first, no setup, no swap"
+        raise RecordError("cannot be written", message, game.place)
     winner = {BLACK: " b", WHITE: " r", 0: ""}[record.winner]
     return f"#{game.size},{''.join(format_cell(action, game.size) for _, action in stones)}{winner}\n"

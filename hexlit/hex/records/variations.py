@@ -150,6 +150,5 @@ def _lines(nodes: Sequence[_Node]) -> Iterator[SgfGame]:
             at = nodes[at].parent
         steps += len(line)
         if steps > MOST_STEPS:
-            said = f"more variations than are read ({MOST_STEPS:,} moves, those of each line counted)"
-            raise RecordError("variations", said)
+            raise RecordError("variations", f"more than are read ({MOST_STEPS:,} moves, those of each line counted)")
         yield SgfGame(line[::-1], Place())

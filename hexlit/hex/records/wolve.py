@@ -41,13 +41,13 @@ def _read_line(text: str, place: Place) -> RecordedGame:
     for field in fields:
         colour, _, name = field.partition(" ")
         if colour not in _COLOURS or name not in _ACTIONS:
-            said = f"{field[:20]!r} is no move such as 'b a1' on a {SIZE}x{SIZE} board"
-            raise RecordError("not a game", said, Place(place.file, place.line, column))
+            message = f"{field[:20]!r} is no move such as 'b a1' on a {SIZE}x{SIZE} board"
+            raise RecordError("not a game", message, Place(place.file, place.line, column))
         moves.append(RecordedMove(_COLOURS[colour], _ACTIONS[name]))
         column += len(field) + 1
     if last not in _WINNERS or not moves:
-        said = f"{last[:20]!r} is no winner, which is B or W"
-        raise RecordError("not a game", said, Place(place.file, place.line, column))
+        message = f"{last[:20]!r} is no winner, which is B or W"
+        raise RecordError("not a game", message, Place(place.file, place.line, column))
     return RecordedGame(SIZE, tuple(moves), winner=_WINNERS[last], opening=OPENING, place=place)
 
 
@@ -61,12 +61,12 @@ def write_wolve(game: RecordedGame) -> str:
     resigned = moves[-1].colour if moves and moves[-1].action == RESIGN else 0
     winner = {colour: letter for letter, colour in _WINNERS.items()}.get(game.winner or -resigned)
     if game.size != SIZE or game.setup or winner is None or not moves:
-        said = f"Wolve's text has {SIZE}x{SIZE} games with moves and a winner, no stones set up"
-        raise RecordError("cannot be written", said, game.place)
+        message = f"Wolve's text has {SIZE}x{SIZE} games with moves and a winner, no stones set up"
+        raise RecordError("cannot be written", message, game.place)
     fields = []
     for colour, action in moves:
         if action not in _NAMES:
-            said = f"Wolve's text knows no {NAMES.get(action, 'such move')}"
-            raise RecordError("cannot be written", said, game.place)
+            message = f"Wolve's text knows no {NAMES.get(action, 'such move')}"
+            raise RecordError("cannot be written", message, game.place)
         fields.append(f"{_LETTERS[colour]} {_NAMES[action]}")
     return ",".join([*fields, winner]) + "\n"

@@ -49,10 +49,10 @@ def semi_lines(own: Cells, carrier: Cells, size: int, room: Connections) -> tupl
     """The cell to play of a semi connection and the lines after it; None and no lines where it is not found."""
     drawing = _Drawing(size, room)
     ends = _End(edge=TOP), _End(edge=BOTTOM)
-    found = drawing.answer(own, *ends, carrier, needed=carrier)
-    if found is None:
+    result = drawing.answer(own, *ends, carrier, needed=carrier)
+    if result is None:
         return None, ()
-    key, rest = found
+    key, rest = result
     drawing.connect(own | {key}, *ends, rest, played=key)
     return key, drawing.lines
 
@@ -108,15 +108,15 @@ class _Drawing:
 
         Of several the one that shares the fewest cells with `needed`.
         """
-        found = []
+        result = []
         for cell in sorted(carrier):
             rest = self._full(own | {cell}, one, other, carrier - {cell})
             if rest is not None:
                 used = rest | {cell}
-                found.append((len(used & needed), len(used), cell, rest))
-        if not found:
+                result.append((len(used & needed), len(used), cell, rest))
+        if not result:
             return None
-        *_, cell, rest = min(found, key=lambda one: one[:3])
+        *_, cell, rest = min(result, key=lambda one: one[:3])
         return cell, rest
 
     def _series(self, own: Cells, one: _End, other: _End, carrier: Cells) -> list[tuple[_End, _End, Cells]]:
@@ -151,24 +151,24 @@ class _Drawing:
                     self._add(cell, touch, BRIDGE if kind == STONES else kind)
             return touched
         for cell, rest in self._answers(own, one, other, carrier):
-            found = self.connect(own | {cell}, one, other, rest, WAY, played=cell)
-            for touches, more in zip(touched, found, strict=True):
+            result = self.connect(own | {cell}, one, other, rest, WAY, played=cell)
+            for touches, more in zip(touched, result, strict=True):
                 touches |= more
         return touched
 
     def _answers(self, own: Cells, one: _End, other: _End, carrier: Cells) -> list[tuple[int, Cells]]:
         """A few cells of the owner, each with the cells that it then needs, that have no cell in common."""
-        found: list[tuple[int, Cells]] = []
+        result: list[tuple[int, Cells]] = []
         common = carrier
         while common:
-            taken = min(common) if found else None
+            taken = min(common) if result else None
             within = carrier if taken is None else carrier - {taken}
             answer = self.answer(own, one, other, within, needed=common)
             if answer is None:
                 return []
-            found.append(answer)
+            result.append(answer)
             common &= answer[1] | {answer[0]}
-        return found
+        return result
 
     def _route(self, own: Cells, start: int, end: _End, kind: str) -> int:
         """Draw the shortest line over stones from `start` to an end; returns where it arrives."""
@@ -263,7 +263,7 @@ def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
         """`board` as `colour` sees it, top to bottom, and back."""
         return board if colour == BLACK else board.reshape(size, size).T.ravel()
 
-    found = {}
+    result = {}
     for colour in (BLACK, WHITE):
         own = pack(turned(cells == colour, colour), size)
         empty = pack(turned(cells == 0, colour), size)
@@ -276,8 +276,8 @@ def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
         strength = STRENGTHS.get(kind, "")
         needed = cells_of(carrier) if strength else ()
         key, lines = _drawn(strength, np.flatnonzero(cells == colour).tolist(), needed, colour, size, room)
-        found[colour] = Outlook(strength, needed, cells_of(common) if strength == "semi" else (), key, lines)
-    return found
+        result[colour] = Outlook(strength, needed, cells_of(common) if strength == "semi" else (), key, lines)
+    return result
 
 
 def _drawn(

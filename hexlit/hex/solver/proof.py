@@ -245,17 +245,17 @@ def _judge(own: np.uint64, opp: np.uint64, ply: int, w: Work) -> Knowledge:
     sides = w.edges
     empty = sides.board & ~(own | opp)
     w.nodes[0] += 1
-    found, carrier, common, union = connect(
+    result, carrier, common, union = connect(
         transpose(opp), transpose(empty), sides.top, sides.bottom, w.use.or_rule, w.connections
     )
-    if found == FULL:
+    if result == FULL:
         return solved(LOST, transpose(carrier))
     must, proof = empty, ZERO
-    if found != NOTHING and w.use.must_play:
+    if result != NOTHING and w.use.must_play:
         must, proof = transpose(common), transpose(union)
     if ply == 0 or not w.use.must_play:
-        found, carrier, common, union = connect(own, empty, sides.top, sides.bottom, w.use.or_rule, w.connections)
-        if found != NOTHING:
+        result, carrier, common, union = connect(own, empty, sides.top, sides.bottom, w.use.or_rule, w.connections)
+        if result != NOTHING:
             return solved(WON, carrier)
     return Knowledge(UNSOLVED, 1, 1, must, proof)
 

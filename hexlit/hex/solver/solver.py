@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, flood, pack, transpose, unpack
 from hexlit.hex.solver.proof import EVERYTHING, LOST, UNSOLVED, WON, Ingredients, copy, new_table, new_work, prove
+from hexlit.settings import check_numbers
 
 
 class UnsolvedError(RuntimeError):
@@ -49,11 +49,9 @@ class Solver:
     """
 
     def __init__(self, size: int, table_bits: int | None = None, use: Ingredients = EVERYTHING) -> None:
-        if not 2 <= size <= MAX_SIZE:
-            raise UsageError(f"the solver cannot take size {size}: it takes 2 to {MAX_SIZE}")
+        check_numbers(f"[2, {MAX_SIZE}]", size=size)
         table_bits = _TABLE_BITS.get(size, 22) if table_bits is None else table_bits
-        if not 4 <= table_bits <= 30:
-            raise UsageError(f"table_bits {table_bits} is out of range: choose 4 to 30")
+        check_numbers("[4, 30]", table_bits=table_bits)
         self.size = size
         self.progress = 0, 0
         """Moves settled, and moves in all, in the latest or present call of `solve`."""
@@ -129,15 +127,11 @@ class Solver:
             raise UsageError(f"to_move is {to_move}: it must be +1 (Black) or -1 (White)")
         if not np.isin(board, (-1, 0, 1)).all():
             raise UsageError("cells hold a value other than +1 (black), -1 (white) and 0 (empty)")
-        board = self._turned(board, to_move)
+        board = frame_map(board, to_move, self.size)
         return pack(board == to_move, self.size), pack(board == -to_move, self.size)
 
-    def _turned(self, board: npt.NDArray[Any], to_move: int) -> npt.NDArray[Any]:
-        """`board` `[size*size]` seen from the mover's frame, or back: White's is transposed."""
-        return frame_map(board, to_move, self.size)
-
     def _grid(self, word: np.uint64, to_move: int) -> npt.NDArray[np.bool_]:
-        return self._turned(unpack(int(word), self.size), to_move)
+        return frame_map(unpack(int(word), self.size), to_move, self.size)
 
     def _word(self, cell: int, to_move: int) -> np.uint64:
         row, column = divmod(frame_action(cell, to_move, self.size), self.size)
@@ -157,8 +151,7 @@ class Solver:
         return [cell for cell in moves if useful[cell]]
 
     def _begin(self, node_limit: int | None) -> None:
-        if node_limit is not None and node_limit < 1:
-            raise UsageError(f"node_limit {node_limit} is out of range: it must be at least 1")
+        check_numbers("[1, inf)", node_limit=node_limit)
         self._work.nodes[0] = 0
         self._node_limit = _UNLIMITED if node_limit is None else node_limit
 

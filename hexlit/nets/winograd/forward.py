@@ -121,9 +121,9 @@ class Part:
 
     def pooled(self, x: Map, channels: int) -> Pooled:
         """Mean and maximum of the first `channels` of x, concatenated."""
-        found = self.vector(f"pooled {channels}", 2 * channels)
-        step = partial(pool, x.values, x.step, x.row, self.size**2, channels, found.values, found.row)
-        return Pooled(found, step)
+        result = self.vector(f"pooled {channels}", 2 * channels)
+        step = partial(pool, x.values, x.step, x.row, self.size**2, channels, result.values, result.row)
+        return Pooled(result, step)
 
     def gated(self, found: Map, gates: Map, bias: Map, total: Map) -> Step:
         """`total = relu(total + found * sigmoid(gates) + bias)`, where gates and bias are vectors."""
@@ -150,15 +150,15 @@ def cells_written(side: int, tile: int, row: int) -> Places:
 
 
 def _places(side: int, tile: int, width: int, border: int, outside: int) -> Places:
-    found = []
+    result = []
     across = tiles_across(side, tile)
     for top in range(across):
         for left in range(across):
             rows, columns = np.ogrid[:width, :width]
             rows, columns = rows + top * tile - border, columns + left * tile - border
             on_board = (rows >= 0) & (rows < side) & (columns >= 0) & (columns < side)
-            found.append(np.where(on_board, rows * side + columns, outside).ravel())
-    return np.concatenate(found).astype(np.int64)
+            result.append(np.where(on_board, rows * side + columns, outside).ravel())
+    return np.concatenate(result).astype(np.int64)
 
 
 Evaluate = Callable[[NDArray[np.int8], Floats, Floats], None]
@@ -204,9 +204,9 @@ class PackedNet:
         steps = [part.step(self.stem, seen, x, relu=True)]
         for block in self.blocks:
             steps += self._block_steps(part, block, x)
-        found = part.board("summary", self.summary.channels)
-        steps.append(part.step(self.summary, x, found, relu=True))
-        pooled = part.pooled(found, self.summarised)
+        result = part.board("summary", self.summary.channels)
+        steps.append(part.step(self.summary, x, result, relu=True))
+        pooled = part.pooled(result, self.summarised)
         summary = part.vector("from summary", self.from_summary.channels)
         steps += [pooled.step, part.step(self.from_summary, pooled.map, summary, relu=False)]
         features = part.board("policy", self.policy.channels)
@@ -235,18 +235,18 @@ class PackedNet:
         last = block.layers[-1]
         if block.gate is None:
             return [*steps, part.step(last, inner, x, relu=True, total=x, bias=bias)]
-        found = part.board("found", last.channels)
+        result = part.board("found", last.channels)
         squeeze, excite = block.gate
         hidden, gates = part.vector("hidden", squeeze.channels), part.vector("gates", excite.channels)
         bias = part.vector("no bias", excite.channels) if bias is None else bias
-        pooled = part.pooled(found, squeeze.depth)
+        pooled = part.pooled(result, squeeze.depth)
         return [
             *steps,
-            part.step(last, inner, found, relu=False),
+            part.step(last, inner, result, relu=False),
             pooled.step,
             part.step(squeeze, pooled.map, hidden, relu=True),
             part.step(excite, hidden, gates, relu=False),
-            part.gated(found, gates, bias, x),
+            part.gated(result, gates, bias, x),
         ]
 
     def _block(self, block: ResidualBlock) -> PackedBlock:

@@ -100,11 +100,11 @@ def transformed_kernels(weight: NDArray[np.float32], tile: int) -> NDArray[np.fl
 
 def _product(roots: list[Fraction]) -> list[Fraction]:
     """Coefficients of the polynomial with these roots, the constant first."""
-    found = [Fraction(1)]
+    result = [Fraction(1)]
     for root in roots:
-        shifted, scaled = [Fraction(0), *found], [*(-root * value for value in found), Fraction(0)]
-        found = [a + b for a, b in zip(shifted, scaled, strict=True)]
-    return found
+        shifted, scaled = [Fraction(0), *result], [*(-root * value for value in result), Fraction(0)]
+        result = [a + b for a, b in zip(shifted, scaled, strict=True)]
+    return result
 
 
 def _rows(rows: list[list[Fraction]]) -> Rows:
@@ -186,18 +186,18 @@ class Writer:
 
     def multiply(self, rows: Rows, values: Sequence[Any]) -> list[Any]:
         """A matrix times a column of vectors; rows of opposite points share half their sum and difference."""
-        found: list[Any] = []
-        while len(found) < len(rows):
-            pair = rows[len(found) : len(found) + 2]
+        result: list[Any] = []
+        while len(result) < len(rows):
+            pair = rows[len(result) : len(result) + 2]
             if len(pair) == 2:
                 plus = [(a + b) / 2 for a, b in zip(*pair, strict=True)]
                 minus = [(a - b) / 2 for a, b in zip(*pair, strict=True)]
                 if _terms(plus, minus) + 2 < _terms(*pair):
                     x, y = self.combine(plus, values), self.combine(minus, values)
-                    found += [self.builder.fadd(x, y), self.builder.fsub(x, y)]
+                    result += [self.builder.fadd(x, y), self.builder.fsub(x, y)]
                     continue
-            found.append(self.combine(pair[0], values))
-        return found
+            result.append(self.combine(pair[0], values))
+        return result
 
 
 def _terms(*rows: Sequence[Fraction]) -> int:
@@ -308,8 +308,8 @@ def transform_data(context, tile, source, start, cells, first, out, out_start, o
 
         columns = [writer.multiply(matrix, [cell(row, column) for row in range(side)]) for column in range(side)]
         for row in range(side):
-            found = writer.multiply(matrix, [columns[column][row] for column in range(side)])
-            for column, value in enumerate(found):
+            result = writer.multiply(matrix, [columns[column][row] for column in range(side)])
+            for column, value in enumerate(result):
                 offset = builder.mul(out_step, _number(row * side + column))
                 writer.store(value, place.at(5, out_start, offset))
         return context.get_dummy_value()
@@ -372,8 +372,8 @@ def weighted_sum(context, source, start, bias, bias_start, weights, count):  # t
             x = builder.fadd(writer.load(place.at(0, start, at)), writer.load(place.at(2, bias_start, at)))
             x = writer.largest(ir.Constant(VECTOR, None), x)
             builder.store(writer.add_product(x, writer.load(place.at(4, at)), builder.load(total)), total)
-        found = builder.load(total)
-        lanes = [builder.extract_element(found, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES)]
+        result = builder.load(total)
+        lanes = [builder.extract_element(result, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES)]
         while len(lanes) > 1:
             lanes = [builder.fadd(*lanes[lane : lane + 2]) for lane in range(0, len(lanes), 2)]
         return lanes[0]

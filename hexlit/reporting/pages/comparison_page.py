@@ -49,7 +49,7 @@ def figures_section(runs: Sequence[ComparedRun]) -> Section:
     rows: list[list[str | Cell]] = []
     for run in runs:
         files, rates = run.files, rates_of(run.files)
-        summary, found = files.summary, final_figures(files)
+        summary, result = files.summary, final_figures(files)
         seconds = summary.get("wall_seconds")
         speeds = [value for value in numbers(files.steps, "examples_per_second") if value is not None]
         speed = sum(speeds) / len(speeds) if speeds else None
@@ -59,23 +59,23 @@ def figures_section(runs: Sequence[ComparedRun]) -> Section:
         cells += [Cell(format_duration(value), sort=value) for value in (seconds, rates.epoch_seconds)]
         cells += [Cell(format_rate(speed), sort=speed), Cell(flops_text(flops), sort=flops)]
         cells += [format_count(summary.get("parameters")), Cell(format_bytes(memory), sort=memory)]
-        cells += [Cell(figure_of(found.get(name)), sort=found.get(name)) for name in measures]
+        cells += [Cell(figure_of(result.get(name)), sort=result.get(name)) for name in measures]
         rows.append(cells)
     return Section("Figures", [Table("The runs side by side", columns, rows)])
 
 
 def final_figures(files: RunFiles) -> dict[str, float]:
     """The best value of the run's `monitor`, and the last value of the comparable losses."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     best = files.summary.get("best") or {}
     if best.get("value") is not None:
-        found[f"best {best['monitor']}"] = best["value"]
+        result[f"best {best['monitor']}"] = best["value"]
     for name in files.metrics:
         if name.endswith("loss") or name.startswith("strength."):
             known = [value for value in files.column(name) if value is not None]
             if known and not name.startswith("strength.value") and "positions" not in name:
-                found[name] = known[-1]
-    return found
+                result[name] = known[-1]
+    return result
 
 
 def figure_of(value: float | None) -> str:
@@ -105,13 +105,13 @@ def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
     """Titles of the losses that every run has, by metric: the comparable loss, else the total one."""
     shared = set.intersection(*(set(run.files.metrics) for run in runs))
     titles = {"train": "Training", "val": "Validation"}
-    found = {}
+    result = {}
     for split, title in titles.items():
         for kind in ("comparable_loss", "loss"):
             if f"{split}.{kind}" in shared:
-                found[f"{split}.{kind}"] = f"{title}: {kind.replace('_', ' ')}"
+                result[f"{split}.{kind}"] = f"{title}: {kind.replace('_', ' ')}"
                 break
-    return found
+    return result
 
 
 def monitors_of(runs: Sequence[ComparedRun]) -> list[str]:
@@ -157,8 +157,8 @@ def _pace(first: Rates, other: Rates) -> str:
 
 def _workers(files: RunFiles) -> int | None:
     """Processes that make data for the run, one if it has none; None where the machine decided."""
-    found = files.setting("selfplay.workers")
-    return max(1, found) if isinstance(found, int) else None
+    result = files.setting("selfplay.workers")
+    return max(1, result) if isinstance(result, int) else None
 
 
 def _efficiency(first: Rates, other: Rates, workers_of_first: int | None, workers: int | None) -> str:

@@ -46,8 +46,8 @@ STONES = {1: "Black", -1: "White"}
 
 def hex_sections(files: RunFiles, games: Sequence[GameRecord]) -> list[Section]:
     """Sections of the run in `files`; `games` are samples of its self-play, oldest first."""
-    found = [strength_section(files), openings_section(files), mistakes_section(files), selfplay_section(files)]
-    return [section for section in [*found, games_section(games)] if section is not None]
+    result = [strength_section(files), openings_section(files), mistakes_section(files), selfplay_section(files)]
+    return [section for section in [*result, games_section(games)] if section is not None]
 
 
 def strength_section(files: RunFiles) -> Section | None:

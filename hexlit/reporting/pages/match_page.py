@@ -62,12 +62,12 @@ def cross_section(document: Mapping[str, Any]) -> Section:
     for name in names:
         cells: list[str | Cell] = [name]
         for other in names:
-            found = document["cross"].get(name, {}).get(other)
-            if found is None:
+            result = document["cross"].get(name, {}).get(other)
+            if result is None:
                 cells.append(Cell(DASH))
                 continue
-            share = found["wins"] / max(1, found["games"])
-            cells.append(Cell(f"{found['wins']}–{found['games'] - found['wins']}", sort=share, shade=0.75 * share))
+            share = result["wins"] / max(1, result["games"])
+            cells.append(Cell(f"{result['wins']}–{result['games'] - result['wins']}", sort=share, shade=0.75 * share))
         rows.append(cells)
     note = Notes(["Wins and losses of the player of the row against that of the column."], "quiet")
     return Section("Cross table", [Table("Cross table", columns, rows), note])

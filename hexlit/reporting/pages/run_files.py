@@ -44,10 +44,10 @@ class RunFiles:
 
     def setting(self, dotted: str) -> Any:
         """A setting such as `trainer.max_epochs`; None if it does not exist."""
-        found: Any = self.config
+        result: Any = self.config
         for key in dotted.split("."):
-            found = found.get(key) if isinstance(found, Mapping) else None
-        return found
+            result = result.get(key) if isinstance(result, Mapping) else None
+        return result
 
     def settings(self) -> dict[str, str]:
         """Every setting by its dotted name, as text."""

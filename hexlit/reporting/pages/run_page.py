@@ -186,8 +186,8 @@ def busy_lines(files: RunFiles) -> list[ChartLine]:
 
 def phase_table(files: RunFiles) -> Table:
     """Time, share and utilisation by phase, from the summary."""
-    found = files.summary.get("phases") or {}
-    phases = {name: found[name] for name in dict.fromkeys(files.phases.get("phase", ())) if name in found}
+    result = files.summary.get("phases") or {}
+    phases = {name: result[name] for name in dict.fromkeys(files.phases.get("phase", ())) if name in result}
     whole = sum(row.get("wall_seconds") or 0.0 for row in phases.values())
     units = list(dict.fromkeys(n for row in phases.values() for n in row if n.endswith("_per_second")))
     columns = [Column("phase", kept=True), *(Column(h, number=True) for h in ("time", "share", "device busy"))]

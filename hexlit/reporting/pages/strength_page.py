@@ -35,7 +35,7 @@ def truth_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         for level in dict.fromkeys((0, len(levels) - 1)):
             how = judged_by(levels[level]["simulations"])
             entries.append((f"optimal, {kind}, {how}", format_share(levels[level]["all"]["share"])))
-    entries += [(f"positions: {kind}", format_count(found["count"])) for kind, found in document["positions"].items()]
+    entries += [(f"positions: {kind}", format_count(result["count"])) for kind, result in document["positions"].items()]
     return entries
 
 

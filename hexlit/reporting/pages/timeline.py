@@ -46,10 +46,10 @@ def _meters(files: RunFiles, begins: list[float]) -> list[tuple[str, ChartLine]]
         "memory, GiB": ("host_bytes", GIB),
         "device memory, GiB": ("device_bytes", GIB),
     }
-    found = []
+    result = []
     for title, (name, unit) in columns.items():
         values = numbers(files.resources, name)
         if any(value is not None for value in values):
             line = ChartLine(title, xs, [None if value is None else value / unit for value in values])
-            found.append((title, line))
-    return found
+            result.append((title, line))
+    return result

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexlit.accelerate.config import LoadingDefaults
-from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 from hexlit.extras import require
+from hexlit.settings import SEEDS, Settings, number, one_of
 from hexlit.tasks.run_config import (
     RunConfig,
     check_attention,
-    check_below_one,
-    check_leasts,
     check_split,
     packaged_data,
 )
@@ -27,7 +25,7 @@ DEVICE_DEFAULTS = {
 
 
 @dataclass
-class TextDataConfig:
+class TextDataConfig(Settings, section="data"):
     """A set of labelled texts, and its split."""
 
     path: str | None = None
@@ -38,28 +36,22 @@ class TextDataConfig:
     """Column of the texts; a folder has none."""
     label: str = "label"
     """Column of the classes; a folder has none."""
-    train_share: float = 0.7
+    train_share: float = number(0.7, "(0, 1)")
     """Share of each class for training."""
-    validation_share: float = 0.15
+    validation_share: float = number(0.15, "(0, 1)")
     """Share of each class for validation, to choose settings; the rest is the test set."""
-    split_seed: int = 1
+    split_seed: int = number(1, SEEDS)
     """Seed of the split. It is separate from `seed`, so that all trainings of a sweep use the same texts."""
-    subset: float = 1.0
+    subset: float = number(1.0, "(0, 1]")
     """Share of the training part that is used, drawn by class. Searches use less; `+best=` leaves it out."""
-    max_length: int = 512
+    max_length: int = number(512, "[4, inf)")
     """Most tokens of a text that the network reads; the rest is cut off, and the text counted as cut."""
 
     def __post_init__(self) -> None:
-        if self.path is not None and not self.path:
-            raise UsageError("data.path='': name a CSV, Parquet or JSON Lines file, a folder, or null for BBC News")
+        super().__post_init__()
         if not self.text or not self.label or self.text == self.label:
             raise UsageError(f"data.text={self.text!r}, data.label={self.label!r}: name two columns")
         check_split(self.train_share, self.validation_share)
-        if not 0 < self.subset <= 1:
-            raise UsageError(f"data.subset={self.subset}: a share above 0, up to 1")
-        if not 0 <= self.split_seed < 2**32:
-            raise UsageError(f"data.split_seed={self.split_seed}: a whole number from 0 to 2^32 - 1")
-        check_leasts("data", self, {"max_length": 4})
 
     @property
     def file(self) -> Path:
@@ -68,7 +60,7 @@ class TextDataConfig:
 
 
 @dataclass
-class TextNetConfig:
+class TextNetConfig(Settings, section="net"):
     """The network: a pretrained encoder, or a small one from scratch, with a linear layer for the classes."""
 
     pretrained: str | None = None
@@ -76,25 +68,21 @@ class TextNetConfig:
     with the settings below."""
     kind: str = one_of(KINDS, "mean")
     """Encoder from scratch: `mean` (the mean of the embeddings, without order) or `transformer` (a small encoder)."""
-    vocabulary: int = 8000
+    vocabulary: int = number(8000, "[300, inf)")
     """Most different tokens. They are byte pairs (BPE), fitted to the training texts."""
-    width: int = 128
+    width: int = number(128, "[2, inf)")
     """Size of a token's embedding."""
-    layers: int = 1
+    layers: int = number(1, "[1, inf)")
     """transformer: number of layers."""
-    heads: int = 4
+    heads: int = number(4, "[1, inf)")
     """transformer: number of attention heads; they share `width`."""
-    dropout: float = 0.2
+    dropout: float = number(0.2, "[0, 1)")
     """Share of outputs dropped in training; a pretrained encoder keeps its own setting inside."""
-    token_dropout: float = 0.1
+    token_dropout: float = number(0.1, "[0, 1)")
     """Share of tokens hidden in training; the choice changes each time."""
 
     def __post_init__(self) -> None:
-        if self.pretrained is not None and not self.pretrained:
-            raise UsageError("net.pretrained='': name a folder or a model of the hub, or null for one from scratch")
-        check_words(self, "net")
-        check_leasts("net", self, {"vocabulary": 300, "width": 2, "layers": 1, "heads": 1})
-        check_below_one("net", self, "dropout", "token_dropout")
+        super().__post_init__()
         if self.kind == "transformer":
             check_attention("width", self.width, self.heads)
 
@@ -103,14 +91,10 @@ class TextNetConfig:
 class ClassifyTrainConfig(RunConfig):
     """Settings of `hexlit train task=classify`."""
 
-    errors: int = 5
+    errors: int = number(5, "[0, inf)")
     """Number of errors on the test set in the final list, the most confident first; 0: none."""
     net: TextNetConfig = field(default_factory=TextNetConfig)
     data: TextDataConfig = field(default_factory=TextDataConfig)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_leasts("", self, {"errors": 0})
 
     def check_installed(self) -> None:
         check_packages(self.net.pretrained is not None, "sklearn")

@@ -12,6 +12,7 @@ import pyarrow.csv as pacsv
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset, Sampler
 
 from hexlit.errors import UsageError
@@ -20,6 +21,8 @@ from hexlit.tasks.tables import FORMATS, read_table
 
 SPLITS = ("train", "validation", "test")
 Rows = NDArray[np.int64]
+Tokens = NDArray[np.int32]
+"""The tokens of a text, `[L]`. No tensors: a loading process would get each of them by a file descriptor."""
 
 
 PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
@@ -162,31 +165,6 @@ def _classes(rows: Rows, labels: NDArray[np.str_], seed: int, purpose: int) -> l
 
 
 @dataclass(frozen=True)
-class EncodedTexts:
-    """The tokens of N texts, concatenated."""
-
-    tokens: NDArray[np.int32]
-    """All tokens, `[T]`."""
-    offsets: NDArray[np.int64]
-    """First position of each text, and the end of the last, `[N + 1]`."""
-    cut: int
-    """Number of texts that were cut."""
-
-    def __len__(self) -> int:
-        """Number of texts, N."""
-        return len(self.offsets) - 1
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each text, `[N]`."""
-        return np.diff(self.offsets)
-
-    def __getitem__(self, row: int) -> NDArray[np.int32]:
-        """The tokens of text number `row`."""
-        return self.tokens[self.offsets[row] : self.offsets[row + 1]]
-
-
-@dataclass(frozen=True)
 class TextTokens:
     """The conversion of texts to tokens; a checkpoint keeps all of it, as text and numbers."""
 
@@ -199,21 +177,23 @@ class TextTokens:
     max_length: int
     """Most tokens of a text; the rest is cut off."""
 
-    def encode(self, texts: Sequence[str]) -> EncodedTexts:
-        """The tokens of `texts`, with special ones. A text without any other token becomes one `pad`."""
+    def encode(self, texts: Sequence[str]) -> tuple[list[Tokens], int]:
+        """The tokens of `texts`, int32 `[L]` each and special ones included, and the number of texts that were cut.
+
+        A text without any other token becomes one `pad`.
+        """
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_str(self.json)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        rows: list[NDArray[np.int32]] = []
+        rows: list[Tokens] = []
         cut = 0
         for begin in range(0, len(texts), CHUNK):
             for encoding in tokenizer.encode_batch(list(texts[begin : begin + CHUNK])):
                 rows.append(np.array(encoding.ids or [self.pad], np.int32))
                 cut += bool(encoding.overflowing)
-        offsets = np.cumsum([0, *(len(row) for row in rows)])
-        return EncodedTexts(np.concatenate(rows) if rows else np.zeros(0, np.int32), offsets, cut)
+        return rows, cut
 
 
 def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:
@@ -251,24 +231,22 @@ class TextBatch(NamedTuple):
 class PaddedTexts(Dataset[TextBatch]):
     """Texts of one split; an item is a whole batch, given by the numbers of its texts."""
 
-    def __init__(self, encoded: EncodedTexts, labels: NDArray[np.int64], pad: int) -> None:
-        """`labels` `[N]` of the `encoded` texts, which are padded with `pad`."""
-        self.encoded = encoded
+    def __init__(self, texts: list[Tokens], labels: NDArray[np.int64], pad: int) -> None:
+        """`labels` `[N]` of the `texts`, tokens `[L]` each, which are padded with `pad`."""
+        self.texts = texts
         self.labels = labels
+        self.lengths = np.array([len(text) for text in texts], np.int64)
         self._pad = pad
 
     def __len__(self) -> int:
         """Number of texts, N."""
-        return len(self.encoded)
+        return len(self.texts)
 
     def __getitem__(self, rows: list[int]) -> TextBatch:
         """The texts number `rows`, each padded to the longest of them."""
-        texts = [self.encoded[row] for row in rows]
-        lengths = torch.tensor([len(text) for text in texts])
-        tokens = torch.full((len(rows), int(lengths.max())), self._pad)
-        for number, text in enumerate(texts):
-            tokens[number, : len(text)] = torch.from_numpy(text.astype(np.int64))
-        mask = torch.arange(tokens.shape[1]) < lengths[:, None]
+        texts = [torch.from_numpy(self.texts[row]) for row in rows]
+        tokens = pad_sequence(texts, batch_first=True, padding_value=self._pad).long()
+        mask = torch.arange(tokens.shape[1]) < torch.from_numpy(self.lengths[rows])[:, None]
         return TextBatch(tokens, mask, torch.from_numpy(self.labels[rows]), torch.tensor(rows))
 
 

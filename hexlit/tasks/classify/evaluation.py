@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from torch import Tensor
 
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextNetConfig, check_packages
@@ -26,7 +27,6 @@ from hexlit.tasks.classify.module import (
     ClassifyDataModule,
     TextNet,
     class_rows,
-    confusion_of,
     net_of,
     scores_of,
     surprises,
@@ -60,11 +60,12 @@ def load_classifier(path: Path) -> LoadedClassifier:
         UsageError: it is no checkpoint of a text classifier, or a package that it needs is not installed.
     """
 
-    def make(settings: dict[str, Any]) -> LoadedClassifier:
+    def make(settings: dict[str, Any], state: dict[str, Tensor]) -> LoadedClassifier:
         check_packages(settings["encoder"] is not None)
         tokens, classes = TextTokens(**settings["tokens"]), list(settings["classes"])
         net = net_of(TextNetConfig(**settings["net"]), tokens, len(classes), settings["encoder"])
-        return LoadedClassifier(net, tokens, classes, str(settings["column"]))
+        net.load_state_dict(state)
+        return LoadedClassifier(net.eval(), tokens, classes, str(settings["column"]))
 
     return load_trained(path, "classifier", make)
 
@@ -81,7 +82,8 @@ def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[
     own = probabilities_of(net, data.in_order("test"), len(texts))
     pipeline, strength = fit_baseline(data)
     reference = pipeline.predict_proba(texts)
-    confusion = confusion_of(truth, own.argmax(1), len(data.classes))
+    confusion = np.zeros((len(data.classes), len(data.classes)), np.int64)
+    np.add.at(confusion, (truth, own.argmax(1)), 1)
     lost = [row for row in surprises(own, truth, len(texts)) if reference[row].argmax() == truth[row]]
 
     def shown(row: int) -> dict[str, Any]:
@@ -97,7 +99,7 @@ def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[
         "texts": len(texts),
         "model": asdict(scores_of(own, truth)),
         "baseline": {**asdict(scores_of(reference, truth)), "strength": strength},
-        "classes": [asdict(row) for row in class_rows(confusion, data.classes)],
+        "classes": [asdict(row) for row in class_rows(truth, own.argmax(1), data.classes)],
         "confusion": {"classes": data.classes, "counts": confusion.tolist()},
         "errors": [shown(row) for row in surprises(own, truth, errors)],
         "only_baseline_right": shown(lost[0]) if lost else None,
@@ -224,10 +226,10 @@ def answer_columns(loaded: LoadedClassifier, probabilities: NDArray[np.float64])
 
 def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[NDArray[np.float64], int]:
     """Class probabilities `[N, C]` of `texts`, and the number of texts that were cut."""
-    encoded = loaded.tokens.encode(texts)
+    encoded, cut = loaded.tokens.encode(texts)
     data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)
-    batches = (data[rows] for rows in by_length(np.arange(len(texts)), encoded.lengths, BATCH))
-    return probabilities_of(loaded.net, batches, len(texts)), encoded.cut
+    batches = (data[rows] for rows in by_length(np.arange(len(texts)), data.lengths, BATCH))
+    return probabilities_of(loaded.net, batches, len(texts)), cut
 
 
 def cut_note(cut: int, texts: int, length: int) -> str:

@@ -71,35 +71,24 @@ def scores_of(probabilities: Probabilities, truth: Counts) -> Scores:
     """The scores of `probabilities` `[N, C]`; `truth` `[N]` are the indices of the true classes."""
     chosen = probabilities.argmax(1)
     own = probabilities[np.arange(len(truth)), truth]
-    confusion = confusion_of(truth, chosen, probabilities.shape[1])
-    right = np.eye(probabilities.shape[1])[truth]
+    classes = probabilities.shape[1]
+    right = np.eye(classes)[truth]
     return Scores(
         accuracy=float((chosen == truth).mean()),
-        macro_f1=float(np.mean([row.f1 for row in class_rows(confusion)])),
+        macro_f1=float(np.mean([row.f1 for row in class_rows(truth, chosen, [""] * classes)])),
         log_loss=float(-np.log(np.maximum(own, 1e-12)).mean()),
         ece=calibration_error(probabilities.max(1), chosen == truth),
         brier=float(((probabilities - right) ** 2).sum(1).mean()),
     )
 
 
-def confusion_of(truth: Counts, chosen: Counts, classes: int) -> Counts:
-    """Texts by true class (rows) and chosen class (columns), `[C, C]`."""
-    return np.bincount(truth * classes + chosen, minlength=classes**2).reshape(classes, classes)
+def class_rows(truth: Counts, chosen: Counts, names: list[str]) -> list[ClassRow]:
+    """Precision, recall and F1 of every class; `truth` and `chosen` `[N]` are indices in `names`."""
+    from sklearn.metrics import precision_recall_fscore_support  # takes a second to import
 
-
-def class_rows(confusion: Counts, names: list[str] | None = None) -> list[ClassRow]:
-    """Precision, recall and F1 of every class of a confusion matrix."""
-    right, truth, chosen = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
-    return [
-        ClassRow(
-            name=str(label) if names is None else names[label],
-            precision=float(right[label] / max(1, chosen[label])),
-            recall=float(right[label] / max(1, truth[label])),
-            f1=float(2 * right[label] / max(1, truth[label] + chosen[label])),
-            support=int(truth[label]),
-        )
-        for label in range(len(confusion))
-    ]
+    columns = precision_recall_fscore_support(truth, chosen, labels=range(len(names)), zero_division=0)
+    rows = zip(names, *(column.tolist() for column in columns), strict=True)
+    return [ClassRow(*row) for row in rows]
 
 
 def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
@@ -126,6 +115,7 @@ class ClassifyDataModule(L.LightningDataModule):
         splits: rows by split, and the dropped texts.
         texts: by split.
         labels: by split, int64 `[N]`.
+        cut: number of texts that were cut, by split.
     """
 
     def __init__(self, config: TextDataConfig, *, seed: int, profile: DeviceProfile) -> None:
@@ -145,23 +135,24 @@ class ClassifyDataModule(L.LightningDataModule):
         names = {split: [source.labels[row] for row in rows] for split, rows in self.splits.rows.items()}
         self.classes = sorted({name for own in names.values() for name in own})
         self.labels = {split: np.searchsorted(self.classes, own).astype(np.int64) for split, own in names.items()}
+        self.cut: dict[str, int] = {}
         self._padded: dict[str, PaddedTexts] = {}
 
     def use_tokens(self, tokens: TextTokens) -> None:
         """Turn all texts into `tokens`."""
-        self._padded = {
-            split: PaddedTexts(tokens.encode(self.texts[split]), self.labels[split], tokens.pad) for split in SPLITS
-        }
+        for split in SPLITS:
+            encoded, self.cut[split] = tokens.encode(self.texts[split])
+            self._padded[split] = PaddedTexts(encoded, self.labels[split], tokens.pad)
 
     @property
     def mean_length(self) -> int:
         """Mean number of tokens of a training text."""
-        return round(float(self._padded["train"].encoded.lengths.mean()))
+        return round(float(self._padded["train"].lengths.mean()))
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Every training text once, in batches that depend on the epoch's number."""
         data = self._padded["train"]
-        order = LengthBuckets(data.encoded.lengths, self.profile.train_batch, self.seed)
+        order = LengthBuckets(data.lengths, self.profile.train_batch, self.seed)
         return make_loader(data, self.profile, sampler=order, batch_size=None)
 
     def val_dataloader(self) -> DataLoader[Any]:
@@ -171,7 +162,7 @@ class ClassifyDataModule(L.LightningDataModule):
     def in_order(self, split: str) -> DataLoader[Any]:
         """Every text of `split` once, the longest first."""
         data = self._padded[split]
-        rows = by_length(np.arange(len(data)), data.encoded.lengths, self.profile.evaluation_batch)
+        rows = by_length(np.arange(len(data)), data.lengths, self.profile.evaluation_batch)
         return make_loader(data, self.profile, sampler=rows, batch_size=None)
 
     def figures(self) -> dict[str, float]:
@@ -187,9 +178,9 @@ class ClassifyDataModule(L.LightningDataModule):
             "crossing": self.splits.crossing,
             "classes": dict(zip(self.classes, counts.tolist(), strict=True)),
             "latin1": self.latin1,
-            "cut": {split: data.encoded.cut for split, data in self._padded.items()},
+            "cut": self.cut,
             "max_length": self.config.max_length,
-            "train_tokens": int(self._padded["train"].encoded.lengths.sum()),
+            "train_tokens": int(self._padded["train"].lengths.sum()),
         }
 
     def state_dict(self) -> dict[str, Any]:

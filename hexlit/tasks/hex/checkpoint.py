@@ -5,7 +5,6 @@ code, and its readers run none.
 """
 
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,38 +18,15 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import HexNet, playing_state, saved_net
-from hexlit.tasks.hex.packaged import is_packaged, packaged_file
-from hexlit.training.checkpoints import check_whole, checkpoint_file, weights_in_use
+from hexlit.tasks.hex.packaged import FOLDER, is_packaged, packaged_file
+from hexlit.tasks.supervised import load_trained
+from hexlit.training.checkpoints import checkpoint_file
 
 SUFFIX = ".safetensors"
 FORMAT = "hexlit network 1"
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16}
 """Number formats of stored weights; float16 halves the size and has a relative error of 5e-4 per weight."""
-
-INPUTS = """# {name}
-
-A policy and value network for Hex, exported by hexlit {version}. It was trained for {size}x{size} boards, with the
-swap rule {swap}; it takes boards of every size n from 2 to 19.
-
-| | name | type | shape | content |
-|---|---|---|---|---|
-| input | planes | int8 | [B, 5, n, n] | B positions, see below |
-| output | policy | float32 | [B, n*n + 1] | probabilities of the moves, row by row, then of the swap; 0 where illegal |
-| output | value | float32 | [B] | from -1 (the player to move loses) to 1 (wins) |
-
-The network sees every board from the player to move, who connects the first row with the last. For Black, who
-connects top to bottom, `[r, c]` is row r (0 at the top) and column c. For White, rows and columns are exchanged: in
-the planes, and in the policy.
-
-| plane | 1 where |
-|---|---|
-| 0 | the player to move has a stone |
-| 1 | the other player has a stone |
-| 2 | in the first and the last row |
-| 3 | in the first and the last column |
-| 4 | everywhere, if the player to move may swap; else 0 everywhere |
-"""
 
 
 @dataclass(frozen=True)
@@ -85,22 +61,14 @@ def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
         UsageError: there is no such file, it is no checkpoint of a Hex network, or the package of its block is missing.
     """
     path = network_file(where, key)
-    if not path.is_file():
-        raise UsageError(f"{key}={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
-    if path.suffix == SUFFIX:
+    if path.suffix == SUFFIX and path.is_file():
         return read_safetensors(path, key)
-    if not zipfile.is_zipfile(path):
-        raise UsageError(f"{key}={path}: not a checkpoint of a Hex network (not an archive of torch)")
-    check_whole(path, key)
-    try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
-        settings = saved["hyper_parameters"]
-        net = saved_net(settings["net"], playing_state(weights_in_use(saved["state_dict"])))
-    except BlockError as error:
-        raise UsageError(f"{key}={path}: {error}") from error
-    except Exception as error:  # a broken file can make torch raise anything
-        raise UsageError(f"{key}={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error
-    return LoadedNetwork(net, int(settings["size"]), bool(settings["swap"]))
+
+    def make(settings: dict[str, Any], state: dict[str, torch.Tensor]) -> LoadedNetwork:
+        net = saved_net(settings["net"], playing_state(state))
+        return LoadedNetwork(net, int(settings["size"]), bool(settings["swap"]))
+
+    return load_trained(path, "Hex network", make, key)
 
 
 def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: str = "float32") -> None:
@@ -160,7 +128,8 @@ def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
     """
     from hexlit.nets.onnx_export import onnx_model
 
-    text = INPUTS.format(name=path.name, version=__version__, size=size, swap="on" if swap else "off")
+    inputs = (FOLDER / "onnx.md").read_text(encoding="utf-8")
+    text = inputs.format(name=path.name, version=__version__, size=size, swap="on" if swap else "off")
     try:
         model = onnx_model(net)
     except RuntimeError as obstacle:

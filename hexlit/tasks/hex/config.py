@@ -1,79 +1,64 @@
 """The configuration of `hexlit train task=hex`. Imports nothing heavy."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
-from hexlit.choices import check_words, one_of
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.config import REPLY, SOFT, NetConfig
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
-from hexlit.tasks.run_config import RunConfig, check_below_one, check_leasts
-
-LARGEST_BOARD = 19
+from hexlit.settings import Settings, number, one_of
+from hexlit.tasks.run_config import RunConfig
 
 SOURCES = ("selfplay", "games")
 SPLITS = ("game", "opening")
 
 
 @dataclass
-class DataConfig:
+class DataConfig(Settings, section="data"):
     """Training data of an epoch: games of the network's own, recorded games, or both."""
 
     source: str = one_of(SOURCES, "selfplay")
     """Source of games: `selfplay` (the network plays as it learns) or `games` (recorded; an epoch uses each once)."""
-    batch: int = 512
+    batch: int = number(512, "[1, inf)")
     """Examples in one optimisation step, on every device; `accelerator.train_batch` overrides it."""
-    window: int = 60_000
+    window: int = number(60_000, "[1, inf)")
     """Self-play: number of positions in the replay window; it holds the latest games."""
-    reuse: float = 4.0
+    reuse: float = number(4.0, "(0, inf)")
     """Self-play: average draws of a new position in the next epoch: positions trained on / positions played."""
-    search_value_share: float = 0.0
+    search_value_share: float = number(0.0, "[0, 1]")
     """Self-play: share of the searched value in the value target; the rest is the result of the game."""
-    search_value_decay: float = 0.0
+    search_value_decay: float = number(0.0, "[0, 1)")
     """Self-play: decay per move of later searches in the searched value of the target. Above 0, that value is a mean
     over this search and those of the following moves. 0: this position's own search alone."""
-    surprise_share: float = 0.0
+    surprise_share: float = number(0.0, "[0, 1]")
     """Self-play: share of the draws in proportion to a position's policy surprise. That is the divergence of the
     searched policy from the network's (Wu 2019 has 0.5). The other draws are uniform."""
     path: str | None = None
     """Recorded games: the folder of a store, made by `hexlit games import` or by a run (`runs/.../games`)."""
-    mix_share: float = 0.0
+    mix_share: float = number(0.0, "[0, 1)")
     """Self-play: share of every batch from the games at `path`, without those for validation."""
-    validation_share: float = 0.2
+    validation_share: float = number(0.2, "(0, 1)")
     """Recorded games: share held out for validation after every epoch (of `data=games`)."""
     split: str = one_of(SPLITS, "game")
     """Unit of holding out: whole games (`game`), or all games of an opening (`opening`); never positions."""
-    split_seed: int = 42
+    split_seed: int = number(42, "[0, inf)")
     """Seed of the choice. It is separate from that of training, so that all runs share one validation set."""
-    opening_plies: int = 2
+    opening_plies: int = number(2, "[1, inf)")
     """Number of moves in an opening, for `split=opening`."""
-    max_positions: int = 500_000
+    max_positions: int = number(500_000, "[2, inf)")
     """Most positions, including those held out."""
     claimed_results: bool = False
     """Whether to use games whose winner only the file claims, without a connection or a resignation."""
 
     def __post_init__(self) -> None:
-        check_words(self, "data")
-        leasts = {"batch": 1, "window": 1, "split_seed": 0, "opening_plies": 1, "max_positions": 2}
-        check_leasts("data", self, leasts)
-        if self.reuse <= 0:
-            raise UsageError(f"data.reuse={self.reuse}: must be above 0")
-        for name in ("search_value_share", "surprise_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"data.{name}={getattr(self, name)}: a share lies between 0 and 1")
-        check_below_one("data", self, "search_value_decay", "mix_share")
-        if not 0 < self.validation_share < 1:
-            raise UsageError(f"data.validation_share={self.validation_share}: must lie between 0 and 1")
-        if self.path is not None and not self.path:
-            raise UsageError("data.path='': the folder of a store of games, or null")
-        if self.path is None and self.source == "games":
+        super().__post_init__()
+        if not self.path and self.source == "games":
             raise UsageError("data.path=null: data=games needs a store of games; make one by hexlit games import")
-        if self.path is None and self.mix_share:
+        if not self.path and self.mix_share:
             raise UsageError(f"data.mix_share={self.mix_share}: needs the games to mix in, data.path=FOLDER")
         if self.source == "games" and self.mix_share:
             raise UsageError(f"data.mix_share={self.mix_share}: mixes games into self-play; data.source is games")
@@ -85,21 +70,21 @@ class DataConfig:
 class HexTrainConfig(RunConfig):
     """Settings of `hexlit train task=hex`."""
 
-    board: int = 5
-    """Rows of the board, 2 to 19."""
+    board: int = number(5, BOARDS)
+    """Rows of the board."""
     swap: bool = False
     """Whether White may answer the first move with swap-pieces."""
     init_from: str | None = None
     """Network at the start of a new run: a checkpoint, the folder of a run, or `hexlit:NAME`. Null: random weights."""
-    policy_weight: float = 1.0
+    policy_weight: float = number(1.0, "[0, inf)")
     """Weight of the policy loss in the total loss."""
-    value_weight: float = 1.0
+    value_weight: float = number(1.0, "[0, inf)")
     """Weight of the value loss in the total loss."""
-    reply_weight: float = 0.0
+    reply_weight: float = number(0.0, "[0, inf)")
     """Self-play: weight of the loss of a further policy head for the opponent's searched policy one ply later (Wu 2019
     has 0.15). Positions whose next search was not recorded add nothing; with `selfplay.full_share=0.25` these are three
     of four. 0: no such head."""
-    soft_weight: float = 0.0
+    soft_weight: float = number(0.0, "[0, inf)")
     """Self-play: weight of the loss of a further policy head for the searched policy to the power 1/4, normalised
     (KataGo has 8 times the policy's weight). 0: no such head."""
     net: NetConfig = field(default_factory=NetConfig)
@@ -111,12 +96,7 @@ class HexTrainConfig(RunConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 2 <= self.board <= LARGEST_BOARD:
-            raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
         check_search(self.search)
-        for name in ("policy_weight", "value_weight", "reply_weight", "soft_weight"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise UsageError(f"{name}={getattr(self, name)}: must be 0 or more")
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
         if self.auxiliary and self.data.path is not None:

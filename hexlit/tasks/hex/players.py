@@ -21,8 +21,9 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import build_net, playing_state
-from hexlit.selfplay.player import Placement, PlayerSettings, SelfPlayer, placement_of
-from hexlit.selfplay.workers import make_player
+from hexlit.selfplay.actor import GamesSettings
+from hexlit.selfplay.placement import Placement, placement_of
+from hexlit.selfplay.players import PlayerSettings, SelfPlayer, make_player
 
 if TYPE_CHECKING:
     from hexlit.tasks.hex.config import HexTrainConfig
@@ -74,38 +75,25 @@ class HostMaker:
     size: int
     swap: bool
     batch: int
-    profile: DeviceProfile
+    hardware: DeviceProfile | AcceleratorConfig
+    """The profile of this machine; or the settings for one whose hardware is unknown, which finds its own profile."""
 
     def __call__(self) -> EvaluatorHost:
-        """Set the threads of this process, and make the host."""
-        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
-        numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
-        self.profile.apply()
-        return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=self.profile)
-
-
-@dataclass(frozen=True)
-class RemoteHostMaker:
-    """As `HostMaker`, on a machine with unknown hardware: it finds its own profile."""
-
-    net: NetConfig
-    size: int
-    swap: bool
-    batch: int
-    accelerator: AcceleratorConfig
-
-    def __call__(self) -> EvaluatorHost:
-        """Inspect the hardware, and make the host.
+        """Set the threads of this process, and make the host.
 
         Raises:
-            UsageError: the machine lacks the requested hardware, or the package of the network's block; the message
+            UsageError: another machine lacks the requested hardware, or the package of the network's block; the message
                 names the machine.
         """
-        maker = HostMaker(self.net, self.size, self.swap, self.batch, profile_there(self.accelerator))
+        known = isinstance(self.hardware, DeviceProfile)
+        profile = self.hardware if isinstance(self.hardware, DeviceProfile) else profile_there(self.hardware)
+        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
         try:
-            return maker()
+            return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile)
         except BlockError as error:
-            raise UsageError(f"on {platform.node()}: {error}") from None
+            raise UsageError(str(error) if known else f"on {platform.node()}: {error}") from None
 
 
 def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
@@ -175,27 +163,27 @@ def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -
     device = ray.device if on_cluster else profile.device.type
     placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
     groups, rows = placement.cut(selfplay.games, own.size)
-    settings = {
-        "config": selfplay,
-        "search": config.search,
-        "size": config.board,
-        "swap": config.swap,
-        "seed": config.seed,
-        "games": selfplay.games,
-        "groups": groups,
-        "part": own.rank,
-        "parts": own.size,
-    }
+    settings = GamesSettings(
+        selfplay,
+        config.search,
+        size=config.board,
+        games=selfplay.games,
+        seed=config.seed,
+        swap=config.swap,
+        groups=groups,
+        part=own.rank,
+        parts=own.size,
+    )
     if on_cluster:
         if own.several:
             raise UsageError(
                 "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
                 "or accelerator.devices=1"
             )
-        from hexlit.selfplay.cluster.players import RayPlayers
+        from hexlit.selfplay.cluster import RayPlayers
 
         elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
-        there = RemoteHostMaker(config.net, config.board, config.swap, rows, elsewhere)
+        there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
         return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
     devices = placement.devices or (str(profile.device),)
     share, (learners, each) = profile.share(placement.workers), placement.memory_shares

@@ -22,7 +22,7 @@ from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import ReplayWindow
+from hexlit.selfplay.window import ReplayWindow, WindowSettings
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
@@ -81,13 +81,15 @@ class SelfPlayDataModule(HexDataModule):
             gather=all_gather,
         )
         self.window = ReplayWindow(
-            size=config.board,
-            swap=config.swap,
-            capacity=replay.window,
-            search_value_share=replay.search_value_share,
-            search_value_decay=replay.search_value_decay,
-            surprise_share=replay.surprise_share,
-            replies=REPLY in config.auxiliary,
+            config.board,
+            config.swap,
+            WindowSettings(
+                capacity=replay.window,
+                search_value_share=replay.search_value_share,
+                search_value_decay=replay.search_value_decay,
+                surprise_share=replay.surprise_share,
+                replies=REPLY in config.auxiliary,
+            ),
         )
         self.others = others
         self.totals = dict.fromkeys(COUNTS, 0)
@@ -109,7 +111,7 @@ class SelfPlayDataModule(HexDataModule):
         with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
-            self.rounds.set_off(self._weights(), epoch, self._past(epoch + 1))
+            self.rounds.start_async(self._weights(), epoch, self._past(epoch + 1))
         # Whole games exceed the number by a varying amount.
         new = min(counts.positions + counts.renewed, self.config.positions)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))

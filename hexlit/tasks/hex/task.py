@@ -19,7 +19,7 @@ from hexlit.arena.ratings import RatingPool
 from hexlit.errors import UsageError
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement
-from hexlit.nets.tower import HexNet, forward_flops, training_flops
+from hexlit.nets.tower import HexNet, forward_flops
 from hexlit.reporting.ending import print_ending
 from hexlit.reporting.summary import print_summary
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
@@ -112,7 +112,7 @@ class HexTask(Task):
         return forward_flops(self._config.net, self._config.board)
 
     def training_flops(self) -> int:
-        return training_flops(self._config.net, self._config.board, list(self._config.auxiliary))
+        return forward_flops(self._config.net, self._config.board, list(self._config.auxiliary))
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self._config

@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hexlit.arena.htp.commands import MENU
+from hexlit.arena.htp.protocol import COMMANDS
 from hexlit.arena.htp.session import HtpSession
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.openings import solved_openings
 from tests.arena.htp.sessions import ask, converse, session_of, tell
+
+MENU = [(command.menu[0], name) for name, command in COMMANDS.items() if command.menu is not None]
 
 
 def board_of(session: HtpSession) -> str:
@@ -259,7 +261,7 @@ def test_every_command_of_the_menu_answers_for_both_colours_and_leaves_the_posit
     session = session_of(3, simulations=32, swap=swap, live_simulations=64)
     tell(session, "play b b2")
     position = session.position
-    for kind, _, command in MENU:
+    for kind, command in MENU:
         for colour in "bw":
             reply = ask(session, f"{command} {colour}")
             assert reply.startswith("= ")
@@ -273,7 +275,7 @@ def test_every_command_of_the_menu_answers_for_both_colours_and_leaves_the_posit
 def test_there_is_nothing_to_analyse_after_the_end() -> None:
     session = session_of(2)
     tell(session, "play b a1", "play b a2")
-    for _, _, command in MENU:
+    for _, command in MENU:
         assert ask(session, f"{command} w") == "? the game is over"
         assert ask(session, f"{command} red").startswith("?")
 

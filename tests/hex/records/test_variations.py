@@ -68,7 +68,7 @@ def test_the_game_at_a_place_is_read_alone() -> None:
 
 def test_variations_without_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variations, "MOST_STEPS", 50)
-    with pytest.raises(RecordError, match="more variations than are read"):
+    with pytest.raises(RecordError, match="more than are read"):
         read_variations([f"(;GM[11]SZ[4]{'(;B[a1];W[a2])' * 20})"])
 
 

@@ -218,7 +218,7 @@ def test_the_node_limit_gives_up_clearly_and_a_later_call_still_succeeds() -> No
 
 def test_wrong_input_is_refused_in_one_line() -> None:
     empty = np.zeros(9, dtype=np.int8)
-    with pytest.raises(UsageError, match="size 9"):
+    with pytest.raises(UsageError, match="size=9"):
         Solver(9)
     with pytest.raises(UsageError, match=r"\(16,\)"):
         Solver(4).solve(empty, 1)
@@ -226,5 +226,5 @@ def test_wrong_input_is_refused_in_one_line() -> None:
         Solver(3).solve(empty, 0)
     with pytest.raises(UsageError, match="value other than"):
         Solver(3).solve(empty + 2, 1)
-    with pytest.raises(UsageError, match="node_limit 0"):
+    with pytest.raises(UsageError, match="node_limit=0"):
         Solver(3).solve(empty, 1, node_limit=0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.errors import UsageError
+from hexlit.settings import number
 from hexlit.tasks.run_config import RunConfig
 
 
@@ -13,13 +13,8 @@ class LineConfig(RunConfig):
 
     slope: float = 3.0
     """Of the line."""
-    points: int = 64
+    points: int = number(64, "[2, inf)")
     """Points to learn from."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.points < 2:
-            raise UsageError(f"points={self.points}: a line takes 2 or more")
 
     @property
     def hardware(self) -> AcceleratorConfig:

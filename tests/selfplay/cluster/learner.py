@@ -9,16 +9,16 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hexlit.cluster.config import RayConfig
 from hexlit.files import replacing
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.cluster.players import RayPlayers
+from hexlit.selfplay.actor import GamesSettings
+from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import PlayerSettings, SelfPlayer
+from hexlit.selfplay.players import PlayerSettings, SelfPlayer
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.hosts import KeyedHost, PatientHost
@@ -26,13 +26,8 @@ from tests.selfplay.hosts import KeyedHost, PatientHost
 PARTS = 3
 AHEAD = 2
 POSITIONS = 180
-SETTINGS: dict[str, Any] = {
-    "config": SelfPlayConfig(fast_simulations=4, opening_plies=4),
-    "search": SearchConfig(simulations=16),
-    "size": 5,
-    "seed": 4,
-    "games": 12,
-}
+CONFIG = SelfPlayConfig(fast_simulations=4, opening_plies=4)
+SETTINGS = GamesSettings(CONFIG, SearchConfig(simulations=16), size=5, games=12, seed=4)
 PLACE = PlayerSettings(SETTINGS, KeyedHost)
 SLOW_PLACE = PlayerSettings(SETTINGS, partial(PatientHost, 0.005))
 """The same games. Actors wait most of the time, and leave the processors to those that start."""
@@ -65,7 +60,7 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
         assert counts.games == len(records)
         ending = enough(epoch)
         if not ending:
-            rounds.set_off(weights_of(epoch), epoch)
+            rounds.start_async(weights_of(epoch), epoch)
         in_progress, begun = rounds.state()
         epoch += 1
         arrays = {f"{part}/{name}": array for part, one in enumerate(in_progress) for name, array in one.items()}

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,17 @@ from hexlit.cluster.connection import Connection
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
-from hexlit.selfplay.cluster.game_actor import GameActor
-from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import BackgroundSelfPlayer, RoundRequest
+from hexlit.selfplay.cluster import GameActor, RayPlayers
+from hexlit.selfplay.players import BackgroundSelfPlayer, RoundRequest
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.cluster.fake_ray import FakeRay, OutOfDiskError
-from tests.selfplay.test_workers import PLACE
-from tests.selfplay.test_workers import SETTINGS as PLAIN_SETTINGS
+from tests.selfplay.test_workers import PLACE, SETTINGS
 
 pytestmark = pytest.mark.row("E14")
 
 PARTS = 2
-SETTINGS: dict[str, Any] = dict(PLAIN_SETTINGS)
 
 
 @pytest.fixture
@@ -50,7 +47,7 @@ def players(ray: FakeRay) -> Iterator[RayPlayers]:
 
 def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
     """The games of each round, of all parts, by number."""
-    parts = [SelfPlay(**SETTINGS | {"part": part, "parts": PARTS}) for part in range(PARTS)]
+    parts = [SelfPlay(replace(SETTINGS, part=part, parts=PARTS)) for part in range(PARTS)]
     rounds = []
     for version, salt in enumerate(salts):
         games: list[GameRecord] = []
@@ -61,7 +58,7 @@ def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
         for part, play in enumerate(parts):
             play.play(
                 KeyedEvaluator(salt=salt),
-                positions=share_of(positions, SETTINGS["games"], part, PARTS),
+                positions=share_of(positions, SETTINGS.games, part, PARTS),
                 network_version=version,
                 on_games=keep,
             )
@@ -88,7 +85,7 @@ def test_f21_rounds_on_ray_are_those_of_workers_also_when_actors_die(
     for epoch, salt in enumerate([b"a", b"b", b"c", b"d"]):
         found.append(rounds.play(salt, epoch, lambda counts: None)[0])
         if epoch < 3:
-            rounds.set_off(salt, epoch)
+            rounds.start_async(salt, epoch)
             ray.actors[epoch].die()  # the one that plays, or has played
     expected = without_ray(60, salts)
     versions = [0, 0, 1, 2]

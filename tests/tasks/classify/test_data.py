@@ -19,7 +19,6 @@ from hexlit.tasks.classify.config import TextDataConfig, check_packages
 from hexlit.tasks.classify.data import (
     BEGIN,
     SPLITS,
-    EncodedTexts,
     LabelledTexts,
     LengthBuckets,
     PaddedTexts,
@@ -170,11 +169,11 @@ def test_a_tokenizer_is_fitted_to_its_texts_and_comes_back_from_json() -> None:
     tokens = fit_tokens(SENTENCES, 400, 64)
     assert tokens == fit_tokens(SENTENCES, 400, 64)
     assert tokens.size <= 400
-    encoded = tokens.encode(["the Galaxy", ""])
+    encoded, cut = tokens.encode(["the Galaxy", ""])
     read = Tokenizer.from_str(tokens.json)
     assert [read.id_to_token(int(token)) for token in encoded[0]] == [BEGIN, "the", "galaxy"]
     assert encoded[1].tolist() == [read.token_to_id(BEGIN)]
-    assert encoded.lengths.tolist() == [3, 1]
+    assert ([len(text) for text in encoded], cut) == ([3, 1], 0)
 
 
 def test_words_that_only_other_texts_have_are_no_tokens() -> None:
@@ -183,14 +182,13 @@ def test_words_that_only_other_texts_have_are_no_tokens() -> None:
 
 def test_longer_texts_are_cut_and_counted() -> None:
     tokens = fit_tokens(SENTENCES, 400, 8)
-    encoded = tokens.encode(["the apple", "apple " * 7, "apple " * 8, "apple " * 9])
-    assert encoded.lengths.tolist() == [3, 8, 8, 8]
-    assert encoded.cut == 2
+    encoded, cut = tokens.encode(["the apple", "apple " * 7, "apple " * 8, "apple " * 9])
+    assert ([len(text) for text in encoded], cut) == ([3, 8, 8, 8], 2)
 
 
 def test_no_text_is_no_token() -> None:
     encoded = TextTokens(fit_tokens(SENTENCES, 400, 8).json, 0, 400, 8).encode([])
-    assert (len(encoded), encoded.cut) == (0, 0)
+    assert encoded == ([], 0)
 
 
 def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,8 +248,8 @@ def test_validation_begins_with_the_longest() -> None:
 
 @pytest.mark.row("B11")
 def test_a_batch_is_filled_up_to_its_longest_text() -> None:
-    encoded = EncodedTexts(np.array([5, 6, 7, 8, 9, 4], np.int32), np.array([0, 2, 3, 6]), 0)
-    data = PaddedTexts(encoded, np.array([1, 0, 1]), pad=0)
+    texts = [np.array(tokens, np.int32) for tokens in ([5, 6], [7], [8, 9, 4])]
+    data = PaddedTexts(texts, np.array([1, 0, 1]), pad=0)
     batch = data[[1, 0]]
     assert batch.tokens.tolist() == [[7, 0], [5, 6]]
     assert batch.mask.tolist() == [[True, False], [True, True]]
@@ -269,7 +267,7 @@ def test_loading_processes_live_on_between_epochs(path: Path) -> None:
     """`accelerator.persistent_workers`: the same processes serve both epochs, with other batches in each."""
     data, tokens = make_data(path, accelerator={"workers": 1, "persistent_workers": True})
     padded = data._padded["train"]
-    data._padded["train"] = SignedTexts(padded.encoded, padded.labels, 0)
+    data._padded["train"] = SignedTexts(padded.texts, padded.labels, 0)
     module = make_module(data, tokens, kind="mean")
     pids: list[set[int]] = [set(), set()]
     labels: list[list[int]] = [[], []]

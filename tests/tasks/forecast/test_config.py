@@ -11,27 +11,17 @@ from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("history", 0, "data.history=0: must be 1 or more"),
-        ("horizon", 0, "data.horizon=0"),
-        ("stride", 0, "data.stride=0"),
-        ("step_minutes", 0, "data.step_minutes=0"),
-        ("max_gap", -1, "data.max_gap=-1: must be 0 or more"),
-        ("path", "", "data.path=''"),
         ("time", [], r"data.time=\[\]"),
         ("targets", [], r"data.targets=\[\]"),
         ("features", ["temp"], r"data.features=\[temp\]: temp stands in data.targets already"),
         ("series", "temp", "data.series=temp: temp stands in data.targets already"),
-        ("horizons", [6, 1], r"data.horizons=\[6,1\]: steps of 1 or more, each once and in order"),
-        ("horizons", [0, 1], r"data.horizons=\[0,1\]"),
-        ("horizons", [1, 48], r"data.horizons=\[1,48\]: beyond data.horizon=24"),
-        ("calendar", ["minute"], r"data.calendar=\[minute\]"),
-        ("calendar", ["hour", "hour"], r"data.calendar=\[hour,hour\]"),
-        ("train_share", 1.0, "data.train_share=1.0"),
+        ("horizons", [6, 1], r"data.horizons=\[6,1\]: each once, in order"),
+        ("horizons", [1, 48], r"data.horizons=\[1,48\]: each once, in order, and none beyond data.horizon=24"),
         ("validation_share", 0.3, "data.validation_share=0.3: with data.train_share=0.7 nothing is left"),
         ("timezone", "Mars/Crater", "data.timezone=Mars/Crater: no time zone"),
     ],
 )
-def test_a_data_setting_out_of_range_is_refused_by_its_name(key: str, value: Any, said: str) -> None:
+def test_a_data_setting_that_fits_no_other_is_refused_by_its_name(key: str, value: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
         ForecastDataConfig(**{key: value})
     assert "\n" not in str(caught.value)
@@ -40,16 +30,13 @@ def test_a_data_setting_out_of_range_is_refused_by_its_name(key: str, value: Any
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"kind": "mlp"}, "net.kind=mlp: choose one of lstm, gru, transformer, linear"),
-        ({"hidden": 0}, "net.hidden=0: must be 1 or more"),
-        ({"dropout": 1.0}, "net.dropout=1.0"),
         ({"third": 32}, "net.third=32: a third layer follows a second one"),
         ({"trend": 4}, "net.trend=4: an odd number"),
         ({"kind": "transformer", "hidden": 30}, "net.hidden=30: must be a multiple of net.heads=4"),
         ({"kind": "transformer", "hidden": 9, "heads": 3}, "net.hidden=9: must be even"),
     ],
 )
-def test_a_net_setting_out_of_range_is_refused_by_its_name(settings: dict[str, Any], said: str) -> None:
+def test_a_net_setting_that_fits_no_other_is_refused_by_its_name(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         ForecastNetConfig(**settings)
 

@@ -10,34 +10,6 @@ from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("source", "web"),
-        ("window", 0),
-        ("reuse", 0.0),
-        ("reuse", -1.0),
-        ("search_value_share", 1.5),
-        ("search_value_share", -0.1),
-        ("search_value_decay", 1.0),
-        ("search_value_decay", -0.1),
-        ("surprise_share", 1.5),
-        ("surprise_share", -0.1),
-        ("mix_share", 1.0),
-        ("validation_share", 0.0),
-        ("validation_share", 1.0),
-        ("split", "position"),
-        ("split_seed", -1),
-        ("opening_plies", 0),
-        ("max_positions", 1),
-        ("path", ""),
-    ],
-)
-def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=f"data.{key}={value}"):
-        DataConfig(**{key: value})
-
-
-@pytest.mark.parametrize(
     ("settings", "said"),
     [
         ({"source": "games"}, "hexlit games import"),

@@ -22,10 +22,9 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
-from hexlit.selfplay.player import LocalPlayer, PlayerSettings, SelfPlayer
-from hexlit.selfplay.workers import WorkerPlayers
+from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers
 from hexlit.tasks.hex import players
-from hexlit.tasks.hex.players import HostMaker, RemoteHostMaker, elsewhere_from
+from hexlit.tasks.hex.players import HostMaker, elsewhere_from
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import FakeRay
@@ -44,7 +43,7 @@ class Stub:
     """A player that only notes what it is to play."""
 
     def __init__(self, place: PlayerSettings, workers: int) -> None:
-        self.places = [place.of_process(number, number, workers) for number in range(workers)]
+        self.places = place.cut(workers)
 
     def close(self) -> None:
         pass
@@ -101,10 +100,10 @@ def test_the_device_decides_how_many_processes_play_and_where(
     data = SelfPlayDataModule(config, made, tmp_path, PhaseClock(None))
     stub: Any = data.players.player
     makers: list[HostMaker] = [place.make_host for place in stub.places]
-    assert [str(maker.profile.device) for maker in makers] == devices
-    assert [maker.profile.threads for maker in makers] == threads
+    assert [str(maker.hardware.device) for maker in makers] == devices
+    assert [maker.hardware.threads for maker in makers] == threads
     learner = made.on(made.device, data.memory_share)
-    assert (learner.memory_cap, makers[0].profile.memory_cap) == caps
+    assert (learner.memory_cap, makers[0].hardware.memory_cap) == caps
     assert data.players.summary() == {
         "processes": len(devices),
         "devices": list(dict.fromkeys(devices)),
@@ -126,7 +125,7 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
     monkeypatch.setattr(profile, "choose_device", lambda name, rank, **how: torch.device("cuda", rank))
     data = SelfPlayDataModule(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None))
     stub: Any = data.players.player
-    assert [str(place.make_host.profile.device) for place in stub.places] == [f"cuda:{rank}"]
+    assert [str(place.make_host.hardware.device) for place in stub.places] == [f"cuda:{rank}"]
     assert data.ranks.part(4) == slice(rank, None, 2)
 
 
@@ -180,7 +179,7 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     """Epochs since the network that a game began with; a game that began and ended in one round has the least."""
     monkeypatch.setattr(players, "make_player", with_any_host)
     monkeypatch.setattr(actors, "connect", lambda config, actors: Connection(FakeRay(), owned=True))
-    monkeypatch.setattr(players, "RemoteHostMaker", lambda *arguments: AnyHost)
+    monkeypatch.setattr(players, "HostMaker", lambda *arguments: AnyHost)
     run = session(tmp_path, *overrides)
     seen: list[list[GameRecord]] = []
     try:
@@ -242,7 +241,7 @@ def test_a_machine_without_the_package_of_the_block_is_named(tmp_path: Path) -> 
         net = NetConfig(channels=8, blocks=[1], block="separable")
     missing = f"on {platform.node()}: the package that brings the block separable is not installed"
     with pytest.raises(UsageError, match=f"^{re.escape(missing)}$"):
-        RemoteHostMaker(net, 3, False, 2, AcceleratorConfig(device="cpu", threads=1))()
+        HostMaker(net, 3, False, 2, AcceleratorConfig(device="cpu", threads=1))()
 
 
 def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:

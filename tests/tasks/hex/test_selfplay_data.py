@@ -17,7 +17,7 @@ from hexlit.commands.application import typed
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
-from hexlit.selfplay.player import placement_of
+from hexlit.selfplay.placement import placement_of
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.optimizer import scaled_lr
@@ -47,7 +47,7 @@ class Here:
 
     def __init__(self, place: Any, workers: int) -> None:
         parts = max(1, workers)
-        self.actors = [SelfPlay(**place.settings | {"part": part, "parts": parts}) for part in range(parts)]
+        self.actors = [SelfPlay(replace(place.settings, part=part, parts=parts)) for part in range(parts)]
 
     def close(self) -> None:
         pass

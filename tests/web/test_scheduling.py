@@ -3,14 +3,13 @@
 import threading
 from collections.abc import Callable
 
-from hexlit.web.baton import Baton
-from hexlit.web.lane import Lane
+from hexlit.web.scheduling import FairLock, JobQueue
 
 LIMIT = 30.0
 
 
 def test_new_work_stops_the_work_before_and_drops_what_waits() -> None:
-    lane, told = Lane("test"), list[str]()
+    queue, told = JobQueue("test"), list[str]()
     begun, last = threading.Event(), threading.Event()
 
     def endless(stopped: Callable[[], bool]) -> None:
@@ -29,40 +28,40 @@ def test_new_work_stops_the_work_before_and_drops_what_waits() -> None:
         return act
 
     release = threading.Event()
-    lane.begin(endless, lambda: told.append("first refused"))
+    queue.begin(endless, lambda: told.append("first refused"))
     assert begun.wait(LIMIT)
-    lane.begin(work("second"), lambda: told.append("second refused"))
-    lane.begin(work("third"), lambda: told.append("third refused"))
+    queue.begin(work("second"), lambda: told.append("second refused"))
+    queue.begin(work("third"), lambda: told.append("third refused"))
     release.set()
     assert last.wait(LIMIT)
-    lane.close(LIMIT)
+    queue.close(LIMIT)
     assert sorted(told) == ["first stopped", "second refused", "third"]
     assert told[-1] == "third"
 
 
 def test_a_closed_lane_begins_nothing() -> None:
-    lane, told = Lane("test"), list[str]()
-    lane.close(LIMIT)
-    lane.begin(lambda stopped: told.append("begun"), lambda: told.append("refused"))
+    queue, told = JobQueue("test"), list[str]()
+    queue.close(LIMIT)
+    queue.begin(lambda stopped: told.append("begun"), lambda: told.append("refused"))
     assert told == []
 
 
 def test_the_baton_goes_round_in_order() -> None:
-    baton, order = Baton(), list[int]()
+    lock, order = FairLock(), list[int]()
     ready = [threading.Event() for _ in range(3)]
 
     def work(number: int) -> None:
-        with baton.held():
+        with lock.held():
             for _ in range(3):
                 order.append(number)
-                baton.pass_on()
+                lock.pass_on()
 
-    with baton.held():
+    with lock.held():
         threads = []
         for number in range(3):
             threads.append(threading.Thread(target=work, args=(number,)))
             threads[-1].start()
-            while len(baton._waiting) <= number:
+            while len(lock._waiting) <= number:
                 ready[number].wait(0.001)
     for thread in threads:
         thread.join(LIMIT)

@@ -1,20 +1,21 @@
-"""Settings of a few words: all are declared, refused alike, and told by the help as the check knows them."""
+"""Declared settings: each is refused outside its words or its range, and told by the help as the check knows it."""
 
 import ast
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hexlit.choices import WORDS, check_word, check_words, one_of, some_of
 from hexlit.commands import tasks
 from hexlit.commands.manual.schema_places import places
 from hexlit.commands.manual.schemas import schema_of
 from hexlit.commands.manual.source import NotPlainError, class_of, value_of
 from hexlit.errors import UsageError
+from hexlit.settings import RANGE, WORDS, Interval, Settings, check_word, number, one_of, some_of
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hexlit"
 ALL = places([], [])[0]
@@ -29,42 +30,66 @@ OWN_MESSAGES = {("GamesConfig", "action")}
 
 
 @dataclass
-class Drink:
+class Drink(Settings, section="menu"):
     """A few settings."""
 
     kind: str = one_of(("tea", "coffee"), "tea")
     size: str | None = one_of({"small": 1, "large": 2}, None)
     cup: str = one_of(("any", "cup:N"), "any")
     extras: list[str] = some_of(("milk", "sugar"), ["milk"])
+    minutes: float | None = number(3.0, "(0, 10]", unit="minutes")
+    pieces: list[int] = number([1], "[1, inf)")
 
 
 @pytest.mark.parametrize(
-    "drink",
+    "given",
     [
-        Drink(),
-        Drink("coffee", "large", "cup:12", ["sugar", "milk"]),
-        Drink(extras=[]),
+        {},
+        {"kind": "coffee", "size": "large", "cup": "cup:12", "extras": ["sugar", "milk"]},
+        {"extras": [], "pieces": []},
+        {"minutes": 10, "pieces": [1, 2]},
+        {"minutes": None},
     ],
 )
-def test_declared_words_are_taken(drink: Drink) -> None:
-    check_words(drink)
+def test_what_was_declared_is_taken(given: dict[str, Any]) -> None:
+    Drink(**given)
 
 
 @pytest.mark.parametrize(
-    ("drink", "message"),
+    ("given", "message"),
     [
-        (Drink("water"), "menu.kind=water: choose one of tea, coffee"),
-        (Drink(kind=None), "menu.kind=None: choose one of tea, coffee"),  # type: ignore[arg-type]
-        (Drink(size="huge"), "menu.size=huge: choose one of small, large"),
-        (Drink(cup="cup:N"), "menu.cup=cup:N: choose one of any, cup:N"),
-        (Drink(cup="cup:1x"), "menu.cup=cup:1x: choose one of any, cup:N"),
-        (Drink(extras=["milk", "salt"]), "menu.extras=[milk,salt]: choose some of milk, sugar, each once"),
-        (Drink(extras=["milk", "milk"]), "menu.extras=[milk,milk]: choose some of milk, sugar, each once"),
+        ({"kind": "water"}, "kind=water: choose one of tea, coffee"),
+        ({"kind": None}, "kind=None: choose one of tea, coffee"),
+        ({"size": "huge"}, "size=huge: choose one of small, large"),
+        ({"cup": "cup:N"}, "cup=cup:N: choose one of any, cup:N"),
+        ({"cup": "cup:1x"}, "cup=cup:1x: choose one of any, cup:N"),
+        ({"extras": ["milk", "salt"]}, "extras=[milk,salt]: choose some of milk, sugar, each once"),
+        ({"extras": ["milk", "milk"]}, "extras=[milk,milk]: choose some of milk, sugar, each once"),
+        ({"minutes": 0}, "minutes=0: must be above 0, up to 10 (minutes)"),
+        ({"minutes": float("nan")}, "minutes=nan: must be above 0, up to 10 (minutes)"),
+        ({"pieces": [2, 0]}, "pieces=[2,0]: each must be 1 or more"),
     ],
 )
-def test_others_are_refused_in_one_line(drink: Drink, message: str) -> None:
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
-        check_words(drink, "menu")
+def test_others_are_refused_in_one_line(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=f"^menu.{re.escape(message)}$"):
+        Drink(**given)
+
+
+@pytest.mark.parametrize(
+    ("interval", "inside", "outside", "words"),
+    [
+        ("[1, inf)", (1, 1e300), (0, 0.999, inf, nan), "1 or more"),
+        ("(0, inf)", (1e-300,), (0, -1, inf), "above 0"),
+        ("[0, 1]", (0, 1), (-1e-9, 1.0001), "from 0 to 1"),
+        ("[0, 1)", (0, 0.999), (1, -1), "0 or more, below 1"),
+        ("(0, 1)", (0.5,), (0, 1), "above 0, below 1"),
+        ("(-inf, inf)", (-1e300, 0), (inf, -inf, nan), "finite"),
+    ],
+)
+def test_an_interval(interval: str, inside: tuple[float, ...], outside: tuple[float, ...], words: str) -> None:
+    assert all(value in Interval(interval) for value in inside)
+    assert not any(value in Interval(interval) for value in outside)
+    assert str(Interval(interval)) == words
 
 
 def test_a_list_of_one_object_is_not_that_of_another() -> None:
@@ -121,6 +146,18 @@ def test_every_declared_word_is_checked_and_no_other_check_has_words(prefix: str
 
 
 @every_configuration
+def test_every_declared_range_is_checked_and_holds_the_default(prefix: str, kind: type) -> None:
+    for one in fields(kind):
+        if RANGE not in one.metadata:
+            continue
+        low, high = one.metadata[RANGE].ends
+        for value in (low - 1, high + 1, nan):
+            odd = [value] if one.default is MISSING else value
+            with pytest.raises(UsageError, match=rf"^{re.escape(prefix + one.name)}="):
+                kind(**{**SOUND.get(kind.__name__, {}), one.name: odd})
+
+
+@every_configuration
 def test_no_dataclass_looks_for_a_text_among_words_by_itself(prefix: str, kind: type) -> None:
     module = kind.__module__
     found = class_of(module, kind.__name__)
@@ -140,15 +177,16 @@ def test_one_module_alone_writes_the_message() -> None:
     """So no check of words has an undeclared list: what lies outside of dataclasses calls `check_word`."""
     writes = re.compile(r"choose ((one|some) of )?\{|must be (one|some) of \{")
     found = [path for path in sorted(PACKAGE.rglob("*.py")) if writes.search(path.read_text(encoding="utf-8"))]
-    assert [path.relative_to(PACKAGE).as_posix() for path in found if path.parts[-2] != "manual"] == ["choices.py"]
+    assert [path.relative_to(PACKAGE).as_posix() for path in found if path.parts[-2] != "manual"] == ["settings.py"]
 
 
 @pytest.mark.parametrize("place", ALL.values(), ids=ALL)
-def test_the_help_reads_the_words_that_the_check_knows(place: str) -> None:
-    known = {
-        f"{prefix}{one.name}": one.metadata[WORDS]
-        for prefix, kind in nested(tasks.found(place))
-        for one in fields(kind)
-        if WORDS in one.metadata
+def test_the_help_reads_the_words_and_ranges_that_the_check_knows(place: str) -> None:
+    declared = {
+        f"{prefix}{one.name}": one.metadata for prefix, kind in nested(tasks.found(place)) for one in fields(kind)
     }
-    assert {one.key: one.choices for one in schema_of(place).settings if one.choices} == known
+    settings = schema_of(place).settings
+    words = {key: metadata[WORDS] for key, metadata in declared.items() if WORDS in metadata}
+    ranges = {key: str(metadata[RANGE]) for key, metadata in declared.items() if RANGE in metadata}
+    assert {one.key: one.choices for one in settings if one.choices} == words
+    assert {one.key: one.range for one in settings if one.range} == ranges

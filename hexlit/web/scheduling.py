@@ -1,16 +1,83 @@
-"""One job at a time in a thread of its own; a new job ends the running one."""
+"""Who computes when at the server: a fair lock among browsers, and a queue of one job for each browser.
+
+The searches of several browsers take turns, first come, first served, for they share one processor and the kernels'
+threads. A search passes the lock on between two evaluations, so the others never wait for all of it.
+"""
 
 import logging
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 log = logging.getLogger(__name__)
 
 Work = Callable[[Callable[[], bool]], None]
-"""A job of a lane; it often calls its argument to learn whether to stop."""
+"""A job; it often calls its argument to learn whether to stop."""
 
 
-class Lane:
+class FairLock:
+    """A fair lock that its holder can pass on and take again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held = False
+        self._waiting: deque[threading.Event] = deque()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for the lock; give it back at the end."""
+        self._take()
+        try:
+            yield
+        finally:
+            self._give()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Give the lock back for work that need not block others, and wait for it at the end; for the holder."""
+        self._give()
+        try:
+            yield
+        finally:
+            self._take()
+
+    def pass_on(self) -> None:
+        """Let the waiting ones run, then continue; only the holder may call this."""
+        with self._lock:
+            if not self._waiting:
+                return
+        self._give()
+        self._take()
+
+    def _take(self) -> None:
+        with self._lock:
+            if not self._held:
+                self._held = True
+                return
+            turn = threading.Event()
+            self._waiting.append(turn)
+        turn.wait()
+
+    def _give(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()  # it stays held: by the next one
+            else:
+                self._held = False
+
+
+def passing(lock: FairLock, until: Callable[[], bool]) -> Callable[[], bool]:
+    """`until` for a search of the lock's holder: passes the lock on before each call."""
+
+    def asked() -> bool:
+        lock.pass_on()
+        return until()
+
+    return asked
+
+
+class JobQueue:
     """Carries out its newest work, and stops the previous work.
 
     The thread starts with the first work, and ends with `close`.

@@ -8,12 +8,11 @@ from typing import Any
 from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.hex.solver.bitboard import MAX_SIZE
-from hexlit.web.baton import Baton
 from hexlit.web.config import WebSettings
-from hexlit.web.lane import Lane
 from hexlit.web.positions import board_of, state_of
 from hexlit.web.requests import GetPosition, Hello, Read, Solve, Stop, Write, number_of, parse
-from hexlit.web.roster import Roster, Seats
+from hexlit.web.roster import BrowserPlayers, Roster
+from hexlit.web.scheduling import FairLock, JobQueue
 from hexlit.web.texts import game_of, text_of
 from hexlit.web.thinking import Thinking
 from hexlit.web.verdict import Verdicts
@@ -31,11 +30,11 @@ class Shared:
     roster: Roster
     board: int
     """Rows of the first board."""
-    baton: Baton
+    lock: FairLock
     verdicts: Verdicts
 
 
-class Desk:
+class BrowserSession:
     """Answers one browser; it searches in a thread of its own, and solves in another.
 
     Args:
@@ -46,9 +45,9 @@ class Desk:
     def __init__(self, shared: Shared, send: Callable[[Answer], None]) -> None:
         self._shared = shared
         self._send = send
-        self._seats = Seats(shared.roster, shared.settings.tree_megabytes << 20)
-        self._thinking = Thinking(self._seats, shared.baton, shared.verdicts, shared.settings)
-        self._searches, self._solves = Lane("web-search"), Lane("web-solve")
+        self._players = BrowserPlayers(shared.roster, shared.settings.tree_megabytes << 20)
+        self._thinking = Thinking(self._players, shared.lock, shared.verdicts, shared.settings)
+        self._searches, self._solves = JobQueue("web-search"), JobQueue("web-solve")
 
     def take(self, text: str | bytes) -> None:
         """Answer a message, now or later; waits for no search."""
@@ -75,7 +74,7 @@ class Desk:
         """End all running work, and release the players' resources."""
         self._searches.close(timeout)
         self._solves.close(timeout)
-        self._seats.close()
+        self._players.close()
 
     def _now(self, request: Hello | GetPosition | Read | Write) -> Answer:
         match request:
@@ -104,13 +103,13 @@ class Desk:
 
     def _search(self, request: Any, stopped: Callable[[], bool]) -> None:
         def answer() -> None:
-            with self._shared.baton.held():
+            with self._shared.lock.held():
                 final = False
-                for found in () if stopped() else self._thinking.answers(request, stopped):
+                for result in () if stopped() else self._thinking.answers(request, stopped):
                     if stopped():
                         break
-                    final = bool(found["final"])
-                    self._send({"id": request.id} | found)
+                    final = bool(result["final"])
+                    self._send({"id": request.id} | result)
             if not final:
                 self._stopped(request.id)
 
@@ -118,8 +117,8 @@ class Desk:
 
     def _solve(self, request: Solve, stopped: Callable[[], bool]) -> None:
         def answer() -> None:
-            found = self._shared.verdicts.answer(board_of(request.position), stopped)
-            self._send({"id": request.id} | found)
+            result = self._shared.verdicts.answer(board_of(request.position), stopped)
+            self._send({"id": request.id} | result)
 
         self._attempt(request.id, answer, stopped)
 

@@ -1,27 +1,40 @@
-"""The account of self-play on many machines: the share of a round that each plays, and the games that came back.
+"""Self-play by the actors of a Ray cluster, behind the same calls as self-play on this machine.
 
-It knows no Ray and no threads. A round is cut into the parts that worker processes would have (`slots_of`).
-A share, one part of one round, follows from its start, the weights and the seed alone, so it can be played again
-anywhere with the same result. A part plays its rounds one after the other; parts need not wait for one another.
+`Shares` is the account: the share of a round that each actor plays, and the games that came back. It knows no Ray and
+no threads. A round is cut into the parts that worker processes would have (`slots_of`). A share, one part of one round,
+follows from its start, the weights and the seed alone, so it can be played again anywhere with the same result. A part
+plays its rounds one after the other; parts need not wait for one another.
 """
 
+import threading
+import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor, wait
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.cluster.actors import Actors
+from hexlit.cluster.config import RayConfig
 from hexlit.cluster.dispatch import WrongNewsError
+from hexlit.cluster.versions import greeting
 from hexlit.errors import UsageError
+from hexlit.files import cache_folder
+from hexlit.hex.jit import is_compiled, mark_compiled
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, share_of, slots_of
+from hexlit.locks import alone
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, share_of, slots_of
 from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.player import RoundRequest, RoundResult
+from hexlit.selfplay.players import PlayerSettings, RoundRequest, RoundResult, compile_play
 from hexlit.selfplay.store import to_table
+
+_SECONDS_TO_ANSWER = 1.0
+_KERNELS = "selfplay-actor"
 
 
 @dataclass(frozen=True)
@@ -76,8 +89,6 @@ class Share:
     """One part of one round: the work that an actor gets at a time."""
 
     round: Round
-    number: int
-    """Number of the round, from 0."""
     part: int
     positions: int
     """Least number of positions to collect."""
@@ -100,7 +111,8 @@ class Shares:
         """
         self._games = games
         self._clock = clock
-        self._slots = [slots_of(games, part, len(starts)) for part in range(len(starts))]
+        self.parts = len(starts)
+        self._slots = [slots_of(games, part, self.parts) for part in range(self.parts)]
         self._rounds: deque[Round] = deque()
         self.restart(starts)
 
@@ -112,16 +124,6 @@ class Shares:
         self._first = 0
         self._next = [0] * len(starts)
         self._playing: dict[int, Share] = {}
-
-    @property
-    def parts(self) -> int:
-        """Shares of a round."""
-        return len(self._slots)
-
-    @property
-    def rounds(self) -> list[Round]:
-        """The rounds that are not done, the oldest first."""
-        return list(self._rounds)
 
     def add(self, round_: Round) -> None:
         """Queue `round_` after those added before."""
@@ -140,15 +142,9 @@ class Shares:
             return None
         part = min(free, key=lambda part: (self._next[part], part != liked, part))
         round_ = self._rounds[self._next[part] - self._first]
-        share = Share(
-            round=round_,
-            number=self._next[part],
-            part=part,
-            positions=share_of(round_.request.positions, self._games, part, self.parts),
-            start=self._starts[part],
-        )
-        self._playing[part] = share
-        return share
+        positions = share_of(round_.request.positions, self._games, part, self.parts)
+        self._playing[part] = Share(round_, part, positions, self._starts[part])
+        return self._playing[part]
 
     def give_back(self, share: Share) -> None:
         """Free `share`; it is played again from its start."""
@@ -194,16 +190,14 @@ class Shares:
         fresh = []
         for record in records:
             slot = record.game_id % self._games
-            if record.game_id < 0 or slot not in slots:
-                raise WrongNewsError(f"game {record.game_id} does not belong to part {share.part} of {self.parts}")
-            if record.game_id > due[slot - slots.start]:
-                raise WrongNewsError(f"game {record.game_id} came before game {due[slot - slots.start]}")
+            if record.game_id < 0 or slot not in slots or record.game_id > due[slot - slots.start]:
+                raise WrongNewsError(f"game {record.game_id} is not the next one of part {share.part} of {self.parts}")
             if record.game_id == due[slot - slots.start]:
                 due[slot - slots.start] += self._games
                 fresh.append(record)
         self._due[share.part] = due
         for record in fresh:
-            count_game(share.round.accepted, record)
+            share.round.accepted.add(record)
         share.round.spent[share.part] = spent
         return fresh
 
@@ -229,7 +223,145 @@ class Shares:
         return done
 
 
-def check_parts(snapshots: list[Snapshot], parts: int) -> None:
-    """Raise `UsageError` unless there is one snapshot per part."""
-    if len(snapshots) != parts:
-        raise UsageError(f"selfplay.workers={parts}: the run was started with {len(snapshots)}; keep it to resume")
+class GameActor:
+    """Plays one share at a time, its games batched into the calls of one evaluator."""
+
+    def hello(self) -> dict[str, str]:
+        """See `greeting`."""
+        return greeting()
+
+    def set_up(self, place: PlayerSettings) -> None:
+        """Make the evaluator of `place`, and compile the kernels of play.
+
+        One actor of a host compiles, the others wait and load.
+        """
+        self._settings = place.settings
+        # One thread calls compiled code and the network: the number of threads that a host sets is the thread's own.
+        self._thread = ThreadPoolExecutor(1, "self-play")
+        self._host = self._thread.submit(place.make_host).result()
+        self._lock = threading.Lock()
+        self._part: int | None = None
+        with nullcontext() if is_compiled(_KERNELS) else alone(cache_folder() / "actors.lock"):
+            self._thread.submit(compile_play, self._settings).result()
+            mark_compiled(_KERNELS)
+
+    def play(self, *share: Any) -> None:
+        """Play the share of these `Shares.arguments`; `more` tells of it."""
+        self._records: list[GameRecord] = []
+        self._counts = SelfPlayCounts()
+        self._playing: Future[Snapshot] = self._thread.submit(self._play, *share)
+
+    def more(self) -> GameNews:
+        """News of the share that is played: at once when it is done, else after a second.
+
+        An exception of play is raised here.
+        """
+        done = bool(wait([self._playing], _SECONDS_TO_ANSWER).done)
+        after = self._playing.result() if done else None
+        with self._lock:
+            records, self._records = self._records, []
+            counts = self._counts
+        return GameNews(records, counts, time.process_time(), after)
+
+    def _play(
+        self, weights: Any, part: int, start: Snapshot, positions: int, network_version: int, seconds: float | None
+    ) -> Snapshot:
+        """Continue the games of `part` from `start`, for `seconds` at most."""
+        if part != self._part:
+            self._games = SelfPlay(replace(self._settings, part=part))
+            self._part = part
+        self._games.restore(start)
+
+        def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
+            with self._lock:
+                self._records.extend(records)
+                self._counts = replace(counts)
+
+        counts = self._games.play(
+            self._host.refreshed(weights),
+            positions=positions,
+            network_version=network_version,
+            on_games=on_games,
+            deadline=None if seconds is None else time.monotonic() + seconds,
+        )
+        with self._lock:
+            self._counts = counts
+        return self._games.snapshot()
+
+
+class RayPlayers:
+    """Plays on the cluster of `config`: a `BackgroundSelfPlayer` whose rounds overlap.
+
+    Its games are those of `WorkerPlayers` with as many workers. The end of an actor or of a node costs only the shares
+    played there at the time. The end of this process ends all actors.
+    """
+
+    def __init__(self, place: PlayerSettings, parts: int, config: RayConfig) -> None:
+        """Join the cluster, with `parts` actors for the games of `place`.
+
+        Raises:
+            UsageError: there is no such cluster.
+        """
+        self._place = replace(place, settings=replace(place.settings, parts=parts))
+        self._actors: Actors[Share] = Actors(config, parts, GameActor, "self-play")
+        self._in_progress: list[Snapshot] | Future[RoundResult] | None = None
+        self._published: tuple[Any, Any] | None = None
+        self._shares: Shares | None = None
+
+    def prepare(self) -> None:
+        """See `SelfPlayer`. It waits until one actor can play; the others join when they can."""
+        self._start()
+        self._actors.wait()
+
+    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
+        """See `BackgroundSelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
+        assert request.past is None, "the configuration refuses reanalysis on Ray"
+        shares = self._start()
+        if self._published is None or self._published[0] is not request.weights:
+            self._published = request.weights, self._actors.put(request.weights)
+        round_ = Round(replace(request, weights=self._published[1]), time.monotonic())
+        self._in_progress = round_.ended
+        self._actors.order(lambda: shares.add(round_))
+        return round_.ended
+
+    def play(self, request: RoundRequest) -> SelfPlayCounts:
+        """See `SelfPlayer`."""
+        return self.start_async(request).result().counts
+
+    def snapshot(self) -> list[Snapshot]:
+        """See `SelfPlayer`; it waits for the last round that was begun."""
+        if self._in_progress is None:
+            own = self._place.settings
+            self._in_progress = [SelfPlay(replace(own, part=part)).snapshot() for part in range(own.parts)]
+        if isinstance(self._in_progress, Future):
+            return self._in_progress.result().in_progress
+        return self._in_progress
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """See `SelfPlayer`; not while a round is played."""
+        parts = self._place.settings.parts
+        if len(snapshots) != parts:
+            raise UsageError(f"selfplay.workers={parts}: the run was started with {len(snapshots)}; keep it to resume")
+        self._in_progress = snapshots
+        if self._shares is not None:
+            self._actors.order(partial(self._shares.restart, snapshots))
+
+    def cpu_seconds(self) -> float:
+        """See `SelfPlayer`: of the actors, wherever they are."""
+        return self._actors.cpu_seconds()
+
+    @property
+    def ready(self) -> int:
+        """Actors that can play now."""
+        return self._actors.ready
+
+    def close(self) -> None:
+        """See `SelfPlayer`."""
+        self._actors.close()
+
+    def _start(self) -> Shares:
+        if self._shares is None:
+            starts = self.snapshot()
+            self._shares = Shares(self._place.settings.games, starts, time.monotonic)
+            self._actors.start(self._shares, self._actors.put(self._place))
+        return self._shares

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.commands.requeued import requeued
+from hexlit.commands.run_folder import requeued
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
 

@@ -1,0 +1,320 @@
+"""Players of self-play games: the interface of all of them, and those in this process or in worker processes.
+
+Worker processes are started by spawn. Each plays games with its own numbers (and so random draws), and stops after its
+own share of positions. So the games of a run do not depend on timing.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+
+import psutil
+
+from hexlit.hex.jit import is_compiled
+from hexlit.hex.record import GameRecord
+from hexlit.lifeline import spawn_tied
+from hexlit.search.evaluator import Evaluator, UniformEvaluator
+from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot, share_of
+from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
+
+NICENESS = 5
+"""Niceness of worker processes: the training beside them, which they would wait for, should find its cores free."""
+
+
+class NetworkHost(Protocol):
+    """Builds an evaluator once and refreshes its weights."""
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        """An evaluator with `weights`."""
+
+
+@dataclass(frozen=True)
+class RoundRequest:
+    """A round of self-play, as a player gets it."""
+
+    weights: Any
+    """Weights of the network, as `NetworkHost.refreshed` takes them."""
+    positions: int
+    """Least number of positions in the games that end, for all processes that play."""
+    network_version: int
+    """Version of these weights, for the records of the games."""
+    on_games: Callable[[list[GameRecord], SelfPlayCounts], None]
+    """Gets the games as they end, with the counts so far."""
+    deadline: float | None = None
+    """Time on `time.monotonic()` when the round is cut short. None: never."""
+    past: PastPositions | None = None
+    """Positions to be searched again."""
+    on_targets: Callable[[NewTargets], None] = lambda targets: None
+    """Gets the new targets of `past`, in any order."""
+
+
+class RoundResult(NamedTuple):
+    """A round of self-play that has ended."""
+
+    counts: SelfPlayCounts
+    in_progress: list[Snapshot]
+    """The games in progress after the round, from `SelfPlayer.snapshot`."""
+
+
+@dataclass(frozen=True)
+class PlayerSettings:
+    """Settings of a player, in this process or in another one; they can be sent there."""
+
+    settings: GamesSettings
+    make_host: Callable[[], NetworkHost]
+    """Makes the evaluator's host, in the process that plays."""
+    hosts: tuple[Callable[[], NetworkHost], ...] = ()
+    """Makers for the processes that play, in turn, if they differ: each may have another device."""
+
+    def cut(self, count: int) -> "list[PlayerSettings]":
+        """The settings of `count` processes; if these games are one part of several, each is a part of that part."""
+        own, makers = self.settings, self.hosts or (self.make_host,)
+        return [
+            PlayerSettings(replace(own, part=count * own.part + number, parts=count * own.parts), maker)
+            for number, maker in zip(range(count), makers * count, strict=False)
+        ]
+
+
+class SelfPlayer(Protocol):
+    """Plays the games of an epoch, here or elsewhere."""
+
+    def prepare(self) -> None:
+        """Compile or load the kernels of play."""
+
+    def play(self, request: RoundRequest) -> SelfPlayCounts:
+        """Play until the games that ended hold this player's share of the positions; see `SelfPlay.play`.
+
+        Then search this player's share of the past positions again, unless the deadline is over.
+        """
+
+    def snapshot(self) -> list[Snapshot]:
+        """The games in progress, one snapshot for each process that plays."""
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """Continue this player's share of the games of `snapshots`, those of all processes in order."""
+
+    def cpu_seconds(self) -> float:
+        """Processor time so far of the processes that play, other than this one."""
+
+    def close(self) -> None:
+        """End all processes and the play under way."""
+
+
+@runtime_checkable
+class BackgroundSelfPlayer(SelfPlayer, Protocol):
+    """A player that also plays while its caller does something else."""
+
+    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
+        """As `play`, for the games after the round begun before; the functions of `request` run in another thread."""
+
+
+def compile_play(settings: GamesSettings) -> None:
+    """Compile or load the kernels of play with `settings`, by a game of its own."""
+    games: list[GameRecord] = []
+    actor = SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1))
+    counts = actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
+    if settings.config.reanalyse_share:
+        past = chosen_positions(games, 1, seed=0, round=0)
+        assert past is not None
+        actor.search_again(UniformEvaluator(), past, counts)
+
+
+class LocalPlayer:
+    """Plays in this process."""
+
+    def __init__(self, place: PlayerSettings) -> None:
+        """Set up the games of `place`."""
+        self._settings = place.settings
+        self._host = place.make_host()  # first, for it sets the number of threads
+
+    @cached_property
+    def games(self) -> SelfPlay:
+        """The games, made on first use because starting them needs compiled code."""
+        return SelfPlay(self._settings)
+
+    def prepare(self) -> None:
+        """See `SelfPlayer`."""
+        compile_play(self._settings)
+
+    def play(self, request: RoundRequest) -> SelfPlayCounts:
+        """See `SelfPlayer`."""
+        evaluator, own = self._host.refreshed(request.weights), self._settings
+        counts = self.games.play(
+            evaluator,
+            positions=share_of(request.positions, own.games, own.part, own.parts),
+            network_version=request.network_version,
+            on_games=request.on_games,
+            deadline=request.deadline,
+        )
+        again = None if request.past is None else request.past.part(own.part, own.parts)
+        if again is not None and len(again.ply) and (request.deadline is None or time.monotonic() < request.deadline):
+            request.on_targets(self.games.search_again(evaluator, again, counts))
+        return counts
+
+    def snapshot(self) -> list[Snapshot]:
+        """See `SelfPlayer`."""
+        return [self.games.snapshot()]
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """See `SelfPlayer`."""
+        self.games.restore(self._settings.of_part(snapshots))
+
+    def cpu_seconds(self) -> float:
+        """See `SelfPlayer`."""
+        return 0.0
+
+    def close(self) -> None:
+        """See `SelfPlayer`; there is nothing to end."""
+
+
+class WorkerPlayers:
+    """Plays in `count` processes; each has its share of the slots, and collects its share of the positions.
+
+    They end with this process, however it ends (see `hexlit.lifeline`).
+    """
+
+    def __init__(self, place: PlayerSettings, count: int) -> None:
+        """Start the processes; each sets up its part of the games of `place`."""
+        context = multiprocessing.get_context("spawn")
+        line, self._lifeline = context.Pipe(duplex=False)  # no other process has its other end
+        self._connections: list[Connection] = []
+        self._processes = []
+        self._places = place.cut(count)
+        for worker, own in enumerate(self._places):
+            ours, theirs = context.Pipe()
+            self._processes.append(spawn_tied(context, line, _work, (theirs, own), f"self-play {worker}"))
+            self._connections.append(ours)
+            theirs.close()
+        line.close()
+        self._cpu_seconds = [0.0] * count
+        self._rounds = ThreadPoolExecutor(1, "self-play")
+
+    def prepare(self) -> None:
+        """See `SelfPlayer`. The first worker compiles all kernels that are not on disk; the others find them there."""
+        workers = range(len(self._processes))
+        for together in [workers] if is_compiled("selfplay") else [workers[:1], workers[1:]]:
+            for worker in together:
+                self._send(worker, "prepare")
+            for worker in together:
+                self._receive(worker)
+
+    def play(self, request: RoundRequest) -> SelfPlayCounts:
+        """See `SelfPlayer`. Games arrive as they end; seconds inside the network are the workers' mean."""
+        start = time.perf_counter()
+        # Clocks of processes may differ; durations agree.
+        seconds = None if request.deadline is None else request.deadline - time.monotonic()
+        arguments = request.weights, request.positions, request.network_version, seconds, request.past
+        workers = {connection: worker for worker, connection in enumerate(self._connections)}
+        for worker in workers.values():
+            self._send(worker, "play", *arguments)
+        counts = [SelfPlayCounts() for _ in workers]
+        while workers:
+            for ready in wait(list(workers)):
+                worker = workers[cast("Connection", ready)]
+                news, counted, done = self._receive(worker)
+                if isinstance(news, NewTargets):
+                    request.on_targets(news)
+                    continue
+                counts[worker] = counted
+                request.on_games(news, SelfPlayCounts.total(counts, time.perf_counter() - start))
+                if done:
+                    del workers[cast("Connection", ready)]
+        return SelfPlayCounts.total(counts, time.perf_counter() - start)
+
+    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
+        """See `BackgroundSelfPlayer`. Rounds are played one after the other."""
+        return self._rounds.submit(lambda: RoundResult(self.play(request), self.snapshot()))
+
+    def snapshot(self) -> list[Snapshot]:
+        """See `SelfPlayer`."""
+        for worker in range(len(self._processes)):
+            self._send(worker, "snapshot")
+        return [self._receive(worker) for worker in range(len(self._processes))]
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """See `SelfPlayer`."""
+        for worker, own in enumerate(self._places):
+            self._send(worker, "restore", own.settings.of_part(snapshots))
+            self._receive(worker)
+
+    def cpu_seconds(self) -> float:
+        """See `SelfPlayer`."""
+        for worker, process in enumerate(self._processes):
+            with contextlib.suppress(psutil.Error):  # for a process that is gone, the last value is kept
+                times = psutil.Process(process.pid).cpu_times()
+                self._cpu_seconds[worker] = times.user + times.system
+        return sum(self._cpu_seconds)
+
+    def close(self) -> None:
+        """See `SelfPlayer`. The processes hold nothing that could be lost; `play` in another thread raises."""
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.join(timeout=10)
+        self._rounds.shutdown(cancel_futures=True)
+        self._lifeline.close()
+
+    def _send(self, worker: int, *message: Any) -> None:
+        try:
+            self._connections[worker].send(message)
+        except OSError:
+            raise self._ended(worker) from None
+
+    def _receive(self, worker: int) -> Any:
+        try:
+            answer = self._connections[worker].recv()
+        except (EOFError, OSError):
+            raise self._ended(worker) from None
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def _ended(self, worker: int) -> RuntimeError:
+        self._processes[worker].join(timeout=10)
+        return RuntimeError(f"self-play worker {worker} ended with exit code {self._processes[worker].exitcode}")
+
+
+def make_player(place: PlayerSettings, workers: int) -> SelfPlayer:
+    """A player in this process (`workers` = 0), or in `workers` others."""
+    return WorkerPlayers(place, workers) if workers else LocalPlayer(place)
+
+
+def _work(connection: Connection, place: PlayerSettings) -> None:
+    """Main loop of a worker process, until its connection is closed or its parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes the connection
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    try:
+        player = LocalPlayer(place)
+        while True:
+            command, *arguments = connection.recv()
+            if command == "play":
+                weights, positions, network_version, seconds, past = arguments
+                request = RoundRequest(
+                    weights,
+                    positions,
+                    network_version,
+                    on_games=lambda records, counts: connection.send((records, counts, False)),
+                    deadline=None if seconds is None else time.monotonic() + seconds,
+                    past=past,
+                    on_targets=lambda targets: connection.send((targets, None, False)),
+                )
+                connection.send(([], player.play(request), True))
+            elif command == "snapshot":
+                connection.send(player.games.snapshot())
+            else:
+                (player.prepare if command == "prepare" else player.games.restore)(*arguments)
+                connection.send(None)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+    except Exception as error:
+        connection.send(error)
+        raise

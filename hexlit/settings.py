@@ -1,0 +1,164 @@
+"""Declared settings: default, range, unit and words of a field in one line, and the one check that refuses all else.
+
+>>> from dataclasses import dataclass
+>>> @dataclass
+... class Tea(Settings, section="tea"):
+...     kind: str = one_of(("green", "black"), "green")
+...     minutes: float = number(3.0, "(0, 10]", unit="minutes")
+>>> Tea(minutes=12)
+Traceback (most recent call last):
+...
+hexlit.errors.UsageError: tea.minutes=12: must be above 0, up to 10 (minutes)
+
+The help, the completion and the reference read the same declarations, from the source: the words and the default are
+constants or their names. Installed packages may add words to a field with a group of entry points.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar
+
+from hexlit.errors import UsageError
+from hexlit.outside import entry_points_of
+
+WORDS = "words"
+"""Key of the words in a field's metadata."""
+GROUP = "group"
+"""Key of the group of entry points in a field's metadata."""
+RANGE = "range"
+"""Key of the `Interval` in a field's metadata."""
+NUMBERED = ":N"
+"""End of a word that stands for many: `cuda:N` for `cuda:0`, `cuda:1` and so on."""
+SEEDS = "[0, 4294967295]"
+"""Interval of a seed: 32 bits."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of numbers in the notation of mathematics, such as `[0, 1)`; `inf` and `-inf` are no members."""
+
+    text: str
+    unit: str = ""
+
+    def __contains__(self, value: float) -> bool:
+        low, high = self.ends
+        return (low < value or (value == low and self.text[0] == "[")) and (
+            value < high or (value == high and self.text[-1] == "]")
+        )
+
+    def __str__(self) -> str:
+        low, high = (part.strip() for part in self.text[1:-1].split(","))
+        closed = self.text[0] + self.text[-1]
+        lower = f"{low} or more" if closed[0] == "[" else f"above {low}"
+        upper = f"up to {high}" if closed[1] == "]" else f"below {high}"
+        if closed == "[]":
+            words = f"from {low} to {high}"
+        elif high == "inf":
+            words = "finite" if low == "-inf" else lower
+        else:
+            words = f"{lower}, {upper}"
+        return f"{words} ({self.unit})" if self.unit else words
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Its lower and its upper end."""
+        low, high = map(float, self.text[1:-1].split(","))
+        return low, high
+
+
+def number(default: float | Sequence[float] | None, interval: str, *, unit: str = "") -> Any:
+    """A field that takes a number within the `interval`, such as `[1, inf)`, or a list of them if the `default` is one.
+
+    It also takes None where its type does.
+    """
+    metadata = {RANGE: Interval(interval, unit)}
+    if isinstance(default, Sequence):
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def one_of(words: Iterable[str], default: str | None, *, group: str = "") -> Any:
+    """A field that takes one of the `words`; None, too, where that is the `default`.
+
+    With a `group` of entry points it also takes the names that installed packages have there.
+    """
+    return field(default=default, metadata={WORDS: tuple(words), GROUP: group})
+
+
+def some_of(words: Iterable[str], default: Sequence[str]) -> Any:
+    """A field that takes a list of the `words`, each at most once."""
+    return field(default_factory=lambda: list(default), metadata={WORDS: tuple(words)})
+
+
+class Settings:
+    """Base of the dataclasses of settings: a value outside its declared range or words is refused when one is made.
+
+    A subclass names its `section` of the configuration, such as `search.gumbel`; the top has none. It defines
+    `__post_init__` only for what several fields decide together, and calls this one first.
+    """
+
+    section: ClassVar[str] = ""
+
+    def __init_subclass__(cls, section: str | None = None) -> None:
+        if section is not None:
+            cls.section = section
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            key = f"{self.section}.{one.name}".lstrip(".")
+            value = getattr(self, one.name)
+            if RANGE in one.metadata:
+                check_number(key, value, one.metadata[RANGE])
+            elif WORDS in one.metadata:
+                _check_words(key, value, one)
+
+
+def check_number(key: str, value: float | Sequence[float] | None, interval: Interval) -> None:
+    """Refuse a value of the setting `key`, or one of a list of values, outside the `interval`.
+
+    Raises:
+        UsageError: it lies outside; names key, value and interval.
+    """
+    if isinstance(value, Sequence):
+        if any(one not in interval for one in value):
+            raise UsageError(f"{key}=[{','.join(map(str, value))}]: each must be {interval}")
+    elif value is not None and value not in interval:
+        raise UsageError(f"{key}={value}: must be {interval}")
+
+
+def check_numbers(interval: str, **values: float | None) -> None:
+    """Refuse arguments of a function outside the `interval`, such as `[1, inf)`; raises `UsageError`."""
+    for name, value in values.items():
+        check_number(name, value, Interval(interval))
+
+
+def _check_words(key: str, value: Any, one: Field[Any]) -> None:
+    words = one.metadata[WORDS]
+    if one.default is not MISSING:
+        if value is not None or one.default is not None:
+            check_word(key, value, words, one.metadata.get(GROUP, ""))
+    elif not set(value) <= set(words) or len(set(value)) < len(value):
+        raise UsageError(f"{key}=[{','.join(map(str, value))}]: choose some of {', '.join(words)}, each once")
+
+
+def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> None:
+    """Refuse a `value` of the setting `key` that is none of the `words` and no name in the `group` of entry points.
+
+    Raises:
+        UsageError: it is none.
+    """
+    known = tuple(words)
+    if any(fits(value, word) for word in known):
+        return
+    names = entry_points_of(group).names if group else set()
+    if not any(value == name for name in names):  # a list has no place in a set
+        others = "; no installed package brings another" if group else ""
+        raise UsageError(f"{key}={value}: choose one of {', '.join([*known, *sorted(names - {*known})])}{others}")
+
+
+def fits(value: str, word: str) -> bool:
+    """Whether `value` is the `word`, or one of those that it stands for."""
+    if word.endswith(NUMBERED) and isinstance(value, str):
+        return re.fullmatch(rf"{re.escape(word.removesuffix(NUMBERED))}:\d+", value, re.ASCII) is not None
+    return value == word

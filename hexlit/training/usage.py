@@ -1,0 +1,278 @@
+"""A run's use of time, memory and the device: the parts of its steps in `steps.csv`, and the whole of it."""
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import torch
+
+from hexlit.accelerate.events import events_for
+from hexlit.accelerate.gauge import DeviceGauge, nvml_of
+from hexlit.accelerate.memory import held_bytes
+from hexlit.accelerate.process_file import remove_process_file, write_process_file
+from hexlit.accelerate.process_tree import ProcessTree
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.resources import RESOURCES_FILE, ResourceSampler
+from hexlit.tracking.metric_names import EPOCH
+from hexlit.training.batches import whole_size
+from hexlit.training.phases import ASIDE, PER_SECOND, PhaseClock
+from hexlit.training.tables import read_table, write_table
+
+log = logging.getLogger(__name__)
+
+PARTS = ("load", "transfer", "forward", "loss", "backward", "update")
+"""Waiting for the batch; its transfer to the device; the network; the loss; the gradients; clipping and the optimizer.
+
+Adding up over ranks belongs to the last part."""
+
+LOADER_BOUND = 0.1
+"""The loader is the bottleneck above this share of an epoch's time spent waiting for data."""
+
+WORTH_A_WARNING = 1.0
+"""Epochs with fewer seconds of steps than this cause no warning."""
+
+
+def read_rows(path: Path | None) -> list[Mapping[str, Any]]:
+    """The rows of a step table; raises `UsageError` as `read_table` does."""
+    return read_table(path, lambda row: row | {"epoch": int(row["epoch"])})
+
+
+def verdict(load_share: float) -> str:
+    """The bottleneck of an epoch that spent `load_share` of its time waiting for data."""
+    return "loader-bound" if load_share > LOADER_BOUND else "compute-bound"
+
+
+class StepClock(L.Callback):
+    """Adds up the parts of every step of an epoch; they follow each other without a gap.
+
+    `wall_seconds` runs from the epoch's start to the end of its last step. On cuda the seconds of a part are the
+    device's, its waiting included, and `wall_seconds` are the host's, until the device has done that step. On mps both
+    are the host's, and a part that waits for the device has the time of the work queued before. CPU seconds, and a
+    cpu's utilisation, are those of this process with all its threads.
+    """
+
+    def __init__(self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None) -> None:
+        """Rows go to `path`, a whole file after each epoch; None: nowhere. `gauge` reads the device."""
+        self._path = path
+        self._device = device
+        self._gauge = gauge or DeviceGauge(device, threads=1)
+        self._events = events_for(device)
+        self._rows = read_rows(path)
+        self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
+        self._examples = self._steps = 0
+        self._started = 0.0
+        self._warm = self._warned = False
+
+    @property
+    def latest(self) -> Mapping[str, Any]:
+        """The row of the latest epoch."""
+        return self._rows[-1] if self._rows else {}
+
+    def resume(self, epoch: int) -> None:
+        """Forget the rows of `epoch` and later, which the run repeats."""
+        self._rows = [row for row in self._rows if row["epoch"] < epoch]
+
+    def end(self, part: str) -> None:
+        """Count the time since the last call for `part`. A call takes microseconds."""
+        self._marks.append((part, self._events.record(), time.process_time()))
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The first batch is about to be loaded."""
+        self._gauge.restart()
+        self.restart()
+
+    def restart(self) -> None:
+        """Start counting here."""
+        self._marks = []
+        self._examples = self._steps = 0
+        self._started = time.monotonic()
+        self.end("start")
+
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Leave validation within the epoch out of its steps."""
+        self.end("validation")
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """A step is done."""
+        self._steps += 1
+        self._examples += whole_size(pl_module, batch)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Write the epoch's row."""
+        self._rows.append(self._row(trainer.current_epoch, pl_module))
+        if self._path is not None:
+            write_table(self._path, self.latest, self._rows)
+        self._warn_of_waiting()
+
+    def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
+        """The figures of the epoch by column; None is "not measured"."""
+        ends, instants, cpu_times = zip(*self._marks, strict=True)
+        spans = self._events.between(instants)
+        used = [end - start for start, end in pairwise(cpu_times)]
+        seconds, cpu = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
+        alone = self._device.type == "cpu"  # the host's own clock; a batch is already in its place
+        wall = lasted = sum(spans) if alone else time.monotonic() - self._started
+        for part, span, busy in zip(ends[1:], spans, used, strict=True):
+            name = "load" if alone and part == "transfer" else part
+            if name in PARTS:
+                seconds[name] += span
+                cpu[name] += busy
+            else:
+                wall -= span
+        figures = self._gauge.read(self._started, lasted, sum(used))
+        load_share, reasons = seconds["load"] / wall, dict(figures.reasons)
+        row: dict[str, Any] = {
+            "epoch": epoch,
+            "steps": self._steps,
+            "examples": self._examples,
+            "examples_per_second": f"{self._examples / wall:.1f}",
+            **{f"{part}_seconds": f"{value:.6f}" for part, value in seconds.items()},
+            "wall_seconds": f"{wall:.6f}",
+            **{f"{part}_cpu_seconds": f"{value:.6f}" for part, value in cpu.items()},
+            "load_share": f"{load_share:.4f}",
+            "verdict": verdict(load_share),
+            "micro_batch": getattr(module, "micro_batch", None),
+            "skipped_steps": int(getattr(module, "skipped_steps", 0)),
+            "peak_device_bytes": figures.peak_device_bytes,
+            "device_utilisation": None if figures.device_utilisation is None else f"{figures.device_utilisation:.4f}",
+        }
+        if alone:
+            row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
+            reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
+        return row | {"not_measured": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
+
+    def _warn_of_waiting(self) -> None:
+        """Warn once of a slow loader; the first epoch of a session loads compiled code with its first batch."""
+        row = self.latest
+        slow = float(row["wall_seconds"]) > WORTH_A_WARNING and row["verdict"] == "loader-bound"
+        if self._warm and not self._warned and slow:
+            self._warned = True
+            log.warning(
+                "epoch %d spent %.0f%% of its time waiting for data: the loader is too slow; see accelerator.workers",
+                row["epoch"],
+                100 * float(row["load_share"]),
+            )
+        self._warm = True
+
+
+MB = 10**6
+
+SAMPLED_EVERY = 1.0
+"""Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
+
+LEAST_BUSY = 0.9
+"""Utilisation of an accelerator in training below this share causes a warning."""
+
+LONG_ENOUGH = 10.0
+"""Trainings shorter than this many seconds cause no warning."""
+
+
+class RunUsage(L.Callback):
+    """Measures a run's use of time, memory and the device, its processes included.
+
+    It logs the memory of each epoch in MB (10^6 bytes) as `memory.*`, and warns once above a threshold. Charts get
+    `time.*`, `device.*` and `throughput.*` of the phases that have ended by then: all but `saving` and the rest of
+    `between`. A value that cannot be read is not logged. This callback comes after the evaluation.
+
+    Attributes:
+        clock: times the phases, with the figures of the device, into `phases.csv`.
+        steps: times the parts of the optimisation into `steps.csv`.
+    """
+
+    def __init__(self, folder: Path, profile: DeviceProfile, units: Sequence[str] = ("examples",)) -> None:
+        """The run in `folder` on the device of `profile`; its phases count `units`."""
+        self._folder = folder
+        self._device = profile.device
+        self._warning_mb = profile.memory_warning
+        self._warned = False
+        self._tree = ProcessTree(os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device))
+        self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / RESOURCES_FILE)
+        gauge = DeviceGauge(profile.device, profile.threads, self._sampler.mean)
+        self.clock = PhaseClock(folder / "phases.csv", gauge, units)
+        self.steps = StepClock(folder / "steps.csv", profile.device, gauge)
+
+    @contextmanager
+    def sampling(self) -> Iterator[None]:
+        """Sample the run into `resources.csv` inside the block, where it can also be watched."""
+        with contextlib.closing(self._tree), self._sampler:
+            write_process_file(self._folder)
+            try:
+                yield
+            finally:
+                remove_process_file(self._folder)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Log the memory and the times of the epoch."""
+        epoch = trainer.current_epoch
+        figures = {name: value / MB for name, value in self.peaks(epoch).items() if value is not None}
+        pl_module.log_dict({f"memory.{name}_mb": value for name, value in figures.items()})
+        name = max(figures, key=lambda name: figures[name], default="")
+        if name and figures[name] > self._warning_mb and not self._warned:
+            self._warned = True
+            log.warning(
+                "epoch %d: %s_mb is %.0f, above accelerator.memory_warning=%g; a smaller accelerator.micro_batch or "
+                "accelerator.checkpoint_gradients=true takes less of a device, fewer processes less of the host",
+                epoch,
+                name,
+                figures[name],
+                self._warning_mb,
+            )
+        charts = {name: value for name, value in self._charts(epoch) if value is not None}
+        for logger in trainer.loggers:
+            logger.log_metrics(charts | {EPOCH: float(epoch)}, trainer.global_step - 1)
+
+    def peaks(self, epoch: int) -> Mapping[str, int | None]:
+        """Most bytes held in the latest epoch: on the `host`, as samples show, and on the `device`."""
+        samples = self._sampler.samples
+        latest = samples[-1].host_bytes if samples else None
+        total = self.clock.epoch_total(epoch)
+        host = self._sampler.mean(time.monotonic() - total.wall_seconds).host_bytes_peak
+        return {"host": host or latest, "device": total.peak_device_bytes}
+
+    def _charts(self, epoch: int) -> Iterator[tuple[str, float | None]]:
+        for name, row in self.clock.epoch_rows(epoch).items():
+            yield f"time.{name}_seconds", row.wall_seconds
+            yield f"time.{name}_cpu_seconds", row.cpu_seconds
+            yield f"device.{name}_utilisation", row.device_utilisation
+            yield f"device.{name}_peak_bytes", row.peak_device_bytes
+            for unit in row.counts:
+                yield f"throughput.{name}_{unit}{PER_SECOND}", row.rate(unit)
+        for name, value in self.steps.latest.items():
+            if value and (name.endswith("seconds") or name == "load_share"):
+                yield f"time.steps_{name}", float(value)
+            if value and name == "device_utilisation":
+                yield "device.steps_utilisation", float(value)
+
+    def summary(self) -> dict[str, Any]:
+        """Entries for `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
+        totals = self.clock.totals()
+        peaks = [row.peak_device_bytes for row in totals.values() if row.peak_device_bytes is not None]
+        host_peak = self._sampler.mean().host_bytes_peak
+        return {
+            "memory": {"host_peak_bytes": host_peak, "device_peak_bytes": max(peaks, default=None)},
+            "steady_utilisation": {
+                name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE
+            },
+        }
+
+    def warn_of_idling(self) -> None:
+        """Warn if an accelerator waited during the training of the network."""
+        steady = self.clock.steady("training")
+        busy, long_enough = steady.device_utilisation, steady.watched_seconds >= LONG_ENOUGH
+        if self._device.type != "cpu" and busy is not None and busy < LEAST_BUSY and long_enough:
+            log.warning(
+                "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier; "
+                "steps.csv shows whether the loader is too slow",
+                self._device,
+                100 * busy,
+            )
