@@ -217,7 +217,7 @@ def test_the_solver_counts_and_tells_what_it_gave_up(caplog: pytest.LogCaptureFi
         (lambda: RolloutPlayer(exploration=-0.1), "exploration=-0.1"),
         (lambda: RolloutPlayer(exploration=float("nan")), "exploration=nan"),
         (lambda: SolverPlayer(5, node_limit=0), "node_limit=0"),
-        (lambda: SolverPlayer(9), "size 9"),
+        (lambda: SolverPlayer(9), "size=9"),
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(make: Callable[[], Player], named: str) -> None:

@@ -159,9 +159,6 @@ def test_a_match_without_a_loss_is_decided_soon() -> None:
     ("settings", "message"),
     [
         ({"elo0": 5.0, "elo1": 5.0}, "elo0 must be below elo1"),
-        ({"elo0": 5.0, "elo1": float("nan")}, "elo0 must be below elo1"),
-        ({"elo0": -1e7, "elo1": 0.0}, "both from -2000 to 2000"),
-        ({"elo0": 0.0, "elo1": 1e7}, "both from -2000 to 2000"),
         ({"alpha": 0.0}, "sprt.alpha=0"),
         ({"beta": 0.5}, "sprt.beta=0.5"),
         ({"every": 0}, "sprt.every=0"),

@@ -325,6 +325,7 @@ def test_the_rate_of_a_larger_batch_is_scaled_and_recorded(tiny: Run, tmp_path: 
 @pytest.mark.row("C4")
 @pytest.mark.row("C16")
 @pytest.mark.row("A20")
+@pytest.mark.slow
 def test_a_compiled_run_with_recomputed_activations_ends_near_the_plain_one(tiny: Run, tmp_path: Path) -> None:
     """The seconds of compiling are in the summary, not in the training."""
     run = train(tmp_path, "accelerator.compile=true", "accelerator.checkpoint_gradients=true", "trainer.max_epochs=1")

@@ -221,6 +221,7 @@ def test_the_first_games_of_many_that_begin_together_say_nothing_about_the_pace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     live = TrainingProgress(10, console=screen()[0], live=True)
     clock = PhaseClock(None)

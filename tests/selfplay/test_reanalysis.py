@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.record import GameRecord
 from hexlit.hex.rng import REANALYSIS, draw, key
@@ -205,9 +204,3 @@ def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tm
 
 def _fresh() -> list[Snapshot]:
     return LocalPlayer(PlayerSettings(SETTINGS, KeyedHost)).snapshot()
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.0, math.nan])
-def test_a_share_that_leaves_no_new_position_is_refused(share: float) -> None:
-    with pytest.raises(UsageError, match=rf"selfplay\.reanalyse_share={share}: must be at least 0 and below 1"):
-        SelfPlayConfig(reanalyse_share=share)

@@ -210,19 +210,3 @@ def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(monitor: str,
         UsageError, match=rf"^trainer.monitor={monitor}: no metric of that name; there are .*train.loss"
     ):
         trained([0.1] * after, epochs=9, every=every, monitor=monitor)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"patience": 0}, "trainer.patience=0: must be 1 or more"),
-        ({"monitor": ""}, "trainer.monitor=''"),
-        ({"monitor_mode": "best"}, "trainer.monitor_mode=best: choose one of max, min"),
-        ({"max_flops": 0.0}, "trainer.max_flops=0.0: a number above 0"),
-        ({"max_flops": float("nan")}, "trainer.max_flops=nan"),
-        ({"max_flops": float("inf")}, "trainer.max_flops=inf"),
-    ],
-)
-def test_settings_out_of_range_are_refused_by_name(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        TrainerConfig(**settings)
