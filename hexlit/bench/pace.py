@@ -44,7 +44,7 @@ class Sample:
 def measure_pace(
     net: HexNet, game: Game, recipe: Recipe, effort: Effort, profile: DeviceProfile
 ) -> tuple[list[Measurement], dict[str, Any]]:
-    """Lines of a table, and the section `pace` of `bench.json` (`hexlit.planning.pace.Pace` reads it).
+    """Lines of a table, and the section `pace` of `bench.json` (`hexlit.planning.plan.Pace` reads it).
 
     Self-play is measured in one process, with all, some and few of the games, and in a process on each core. Training
     is measured on batches of games, loaded as in a run.

@@ -1,5 +1,6 @@
 """`hexlit plan`: the time of a recipe on other machines, calculated from measured rates."""
 
+import csv
 import json
 import math
 from dataclasses import asdict
@@ -10,15 +11,14 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
 from hexlit.commands import tasks
-from hexlit.commands.application import run, typed
-from hexlit.commands.plan_settings import MEGABIT, PlanConfig
+from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
 from hexlit.errors import UsageError
-from hexlit.planning.advice import Plan, changes, limit
-from hexlit.planning.cluster import Cluster, Link, Work
-from hexlit.planning.pace import Pace
-from hexlit.planning.target import games_to_score
+from hexlit.planning.config import PlanConfig
+from hexlit.planning.plan import MEGABIT, Machines, Pace, Plan, changes, limit
 from hexlit.tasks.hex.config import HexTrainConfig
+
+register_schema("plan", PlanConfig)
 
 OF_THE_PLAN = frozenset(PlanConfig.__dataclass_fields__)
 
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
 
 
 def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
-    """Simulate the recipe on the machines in `asked`, and print the results."""
+    """Work out the time of the recipe on the machines in `asked`, and print the results."""
     from rich.console import Console
 
     from hexlit.reporting.plan import print_plan
@@ -61,23 +61,21 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     outcome = chosen.outcome()
     epochs, goal = _epochs(asked, recipe, outcome.games_per_epoch)
 
-    def taken(cluster: Cluster, epoch_seconds: float) -> dict[str, float]:
-        hours = epochs * epoch_seconds / 3600
-        return {"hours": hours, "cost": hours * (asked.learner_price + cluster.hosts * asked.host_price)}
+    def taken(one: Plan) -> dict[str, float]:
+        result = one.outcome()
+        hours = epochs * result.epoch_seconds / 3600
+        cost = hours * (asked.learner_price + one.machines.hosts * asked.host_price)
+        return {**asdict(result), "hours": hours, "cost": cost}
 
     return {
         "recipe": recipe.name,
-        "cluster": asdict(chosen.cluster) | {"actors": chosen.cluster.actors},
-        "ahead": chosen.work.ahead,
+        "cluster": asdict(chosen.machines) | {"actors": chosen.machines.actors},
+        "ahead": chosen.ahead,
         "target": goal,
         "epochs": epochs,
-        **asdict(outcome),
-        **taken(chosen.cluster, outcome.epoch_seconds),
+        **taken(chosen),
         "limit": limit(chosen, outcome),
-        "changes": [
-            {"what": change.what, **asdict(change.outcome), **taken(change.plan.cluster, change.outcome.epoch_seconds)}
-            for change in changes(chosen)
-        ],
+        "changes": [{"what": what, **taken(changed)} for what, changed in changes(chosen)],
     }
 
 
@@ -97,7 +95,7 @@ def plan_of(asked: PlanConfig, recipe: HexTrainConfig) -> Plan:
     if workers is None:
         workers = 0 if asked.hosts else cores
     host_cores = asked.host_cores or pace.cores
-    cluster = Cluster(
+    machines = Machines(
         cores=cores,
         workers=workers,
         hosts=asked.hosts,
@@ -105,26 +103,26 @@ def plan_of(asked: PlanConfig, recipe: HexTrainConfig) -> Plan:
         host_workers=asked.host_workers or host_cores,
         devices=asked.gpus,
         scaling=asked.gpu_scaling,
-        link=Link(asked.network * MEGABIT, asked.latency / 1000),
+        bytes_per_second=asked.network * MEGABIT,
+        latency=asked.latency / 1000,
     )
-    games = recipe.selfplay.games
-    if cluster.actors > games:
+    selfplay = recipe.selfplay
+    if machines.actors > selfplay.games:
         raise UsageError(
-            f"{cluster.actors} processes: selfplay.games={games} leaves some without a game; raise it, and "
+            f"{machines.actors} processes: selfplay.games={selfplay.games} leaves some without a game; raise it, and "
             "selfplay.positions with it"
         )
     batch = recipe.hardware.train_batch or recipe.data.batch
-    steps = max(1, math.ceil(recipe.selfplay.positions * recipe.data.reuse / batch))
-    selfplay = recipe.selfplay
+    steps = max(1, math.ceil(selfplay.positions * recipe.data.reuse / batch))
     ahead = asked.ahead if asked.ahead is not None else selfplay.versions_behind * (selfplay.ahead is not False)
-    return Plan(pace, learner, cluster, Work(recipe.selfplay.positions, games, steps * batch, ahead))
+    return Plan(pace, learner, machines, selfplay.positions, selfplay.games, steps * batch, ahead)
 
 
 def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:
     """Epochs until the target, and the target in words."""
     target = asked.target
     if target.score is not None and target.run is not None:
-        games = games_to_score(Path(target.run), target.score)
+        games = _games_to_score(Path(target.run), target.score)
         return math.ceil(games / games_per_epoch), f"strength {target.score:g}, which took {games:,.0f} games"
     if target.games is not None:
         return math.ceil(target.games / games_per_epoch), f"{target.games:,} games"
@@ -132,3 +130,29 @@ def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -
     if epochs is None:
         raise UsageError("trainer.max_epochs=null: set the target with target.epochs, target.games or target.score")
     return epochs, f"{epochs:,} epochs"
+
+
+def _games_to_score(run: Path, score: float) -> float:
+    """Number of self-play games until the run in the folder `run` first measured a `strength.score` of `score`.
+
+    Raises:
+        UsageError: the run has no metrics, or never measured as much.
+    """
+    file = run / "metrics.csv"
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    except OSError as error:
+        raise UsageError(f"target.run={run}: its metrics.csv cannot be read ({error.strerror})") from error
+    best = -math.inf
+    for row in rows:
+        try:
+            reached, games = float(row["strength.score"] or "nan"), float(row["selfplay.games"] or "nan")
+        except (KeyError, TypeError, ValueError):
+            continue
+        if reached >= score and games > 0:
+            return games
+        best = max(best, reached) if reached == reached else best
+    if best == -math.inf:
+        raise UsageError(f"target.run={run}: measured no strength of self-play; choose another run")
+    raise UsageError(f"target.score={score}: {run} reached {best:.3f} at best; ask for less, or name a stronger run")

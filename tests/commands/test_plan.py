@@ -8,8 +8,8 @@ import pytest
 
 from hexlit.commands import bench
 from hexlit.commands.plan import main
-from hexlit.planning.pace import Pace
-from tests.planning.test_pace import PACE
+from hexlit.planning.plan import Pace
+from tests.planning.test_plan import PACE
 
 
 @pytest.fixture

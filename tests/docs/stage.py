@@ -12,7 +12,7 @@ from hexlit.commands.saved_settings import END
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.tiny import TINY
 from tests.docs.pages import ROOT
-from tests.planning.test_pace import PACE
+from tests.planning.test_plan import PACE
 
 SAMPLES = ROOT / "tests" / "samples"
 FORECAST = ["task=forecast", "net.hidden=8", "net.second=0", "net.head=8", "trainer.max_epochs=1"]

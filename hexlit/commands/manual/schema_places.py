@@ -20,7 +20,7 @@ SCHEMAS = {
     "htp_schema": "hexlit.commands.htp_program:HtpConfig",
     "export_schema": "hexlit.commands.export:ExportConfig",
     "bench_schema": "hexlit.commands.bench_settings:BenchConfig",
-    "plan_schema": "hexlit.commands.plan_settings:PlanConfig",
+    "plan_schema": "hexlit.planning.config:PlanConfig",
     "doctor_schema": "hexlit.commands.doctor:DoctorConfig",
     "monitor_schema": "hexlit.commands.monitor:MonitorConfig",
     "report_schema": "hexlit.commands.report:ReportConfig",

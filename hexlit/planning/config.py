@@ -1,12 +1,9 @@
-"""The settings of `hexlit plan` beside those of a recipe."""
+"""The settings of `hexlit plan` beside those of a recipe: machines, prices and the target."""
 
 from dataclasses import dataclass, field
 
-from hexlit.commands.application import register_schema
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number
-
-MEGABIT = 1e6 / 8
 
 
 @dataclass
@@ -33,7 +30,7 @@ class TargetConfig(Settings, section="target"):
 
 @dataclass
 class PlanConfig(Settings):
-    """The machines of a plan, and their rates."""
+    """The machines of a plan, and their rates: one machine that trains, and may also play; others that only play."""
 
     rates: str | None = None
     """Folder or file written by `hexlit bench what=pace experiment=NAME output=FOLDER` on the playing machine."""
@@ -59,7 +56,7 @@ class PlanConfig(Settings):
     """
     network: float = number(1000.0, "(0, inf)", unit="megabits per second")
     """Speed of the training machine's network, in megabits per second."""
-    latency: float = number(1.0, "[0, inf)")
+    latency: float = number(1.0, "[0, inf)", unit="milliseconds")
     """Latency of that network, in milliseconds."""
     host_price: float = number(0.0, "[0, inf)")
     """Price of a playing machine per hour, in any currency."""
@@ -75,6 +72,3 @@ class PlanConfig(Settings):
             raise UsageError("rates=FOLDER: name the output of hexlit bench what=pace experiment=NAME output=FOLDER")
         if self.hosts == 0 and self.workers == 0:
             raise UsageError("workers=0 and hosts=0: no process would play; set one of them above 0")
-
-
-register_schema("plan", PlanConfig)
