@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PROGRAMS = (
-    ("-m", "hexlit.commands.kernels", "selfplay", "search", "roots"),
-    ("-m", "hexlit.commands.kernels", "solver_parts", "solver", "two_distance", "rollouts", "positions"),
+    ("-m", "hexlit.commands.kernels", "selfplay", "search"),
+    ("-m", "hexlit.commands.kernels", "solver", "two_distance", "rollouts", "positions"),
 )
 """Arguments of Python for each program; those that take longest come first."""
 

@@ -11,8 +11,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.arena.matches import Pair
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.tournament import Block, MatchWorker
-from hexlit.commands.compiling import Compiling
-from hexlit.commands.match_kernels import sets_of
+from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.match_networks import Networks
 from hexlit.commands.match_players import PlayerFactory
 from hexlit.files import cache_folder
@@ -52,7 +51,7 @@ class MatchWorkerMaker:
 
     def __call__(self) -> Callable[[Block], list[Pair]]:
         """The function that plays a block."""
-        profile = made_ready(self.accelerator, sets_of(self.specs))
+        profile = made_ready(self.accelerator, of_players(self.specs))
         networks = Networks(self.networks, self.search, profile, board=self.size) if self.networks else None
         factory = PlayerFactory(
             self.specs, self.search, self.accelerator, board=self.size, seed=self.seed, networks=networks

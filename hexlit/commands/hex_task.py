@@ -9,7 +9,7 @@ from rich.console import Console
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.strength import Strength, evaluation_batch, proof_of
-from hexlit.commands.compiling import BESIDE, Advance, Compiling
+from hexlit.commands.kernels import BESIDE, Compiling
 from hexlit.files import cache_folder
 from hexlit.hex.openings import SOLVED
 from hexlit.search.evaluator import Evaluator
@@ -38,7 +38,7 @@ class MeasuredStrength:
         self._first.wait(shown_in(phase))
         if self._config.evaluation.every_epochs and ranks().writes:
             solved = ["solver", "positions"] if self._config.board in SOLVED else []
-            self._later = Compiling(["search", "roots", *solved], niceness=BESIDE)
+            self._later = Compiling(["search", *solved], niceness=BESIDE)
 
     def set_up(self, profile: DeviceProfile) -> int:
         config = self._config
@@ -83,11 +83,11 @@ class MeasuredStrength:
         self._later.close()
 
 
-def shown_in(phase: Phase) -> Advance:
-    """Shows the progress of compiling in `phase`."""
+def shown_in(phase: Phase) -> Callable[[str], None]:
+    """Says in `phase` what is compiled."""
 
-    def advance(done: int, total: int, what: str) -> None:
-        phase.goal, phase.detail = float(total), what
-        phase.advance(done)
+    def advance(what: str) -> None:
+        phase.detail = what
+        phase.advance(0)
 
     return advance

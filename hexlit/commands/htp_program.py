@@ -94,17 +94,16 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     """
     started = time.monotonic()
     settings = typed(config, HtpConfig)
-    from hexlit.accelerate.host import usable_cores
     from hexlit.arena.htp.session import HtpSession, Loaded, Worker, serve
     from hexlit.arena.thinker import Thinker
-    from hexlit.commands.compiling import Compiling
+    from hexlit.commands.kernels import Compiling
 
     def load() -> Loaded:
         import numba
 
         # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
         numba.set_num_threads(1)
-        with closing(Compiling(["search", "roots"], processes=usable_cores())) as kernels:  # beside the import of torch
+        with closing(Compiling(["search"])) as kernels:  # beside the import of torch
             make_evaluator, board, knows_swap = judge(settings, waits=kernels.running)
             print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
             kernels.wait()

@@ -1,34 +1,137 @@
-"""The kernels of a run by purpose, and compiling each set: `python -m hexlit.commands.kernels SET ...`.
+"""The kernels of a command by purpose, compiled by another process while this one does other things.
 
-This program runs in the processes that compile for others (see `hexlit.commands.compiling`). It imports no torch, so
-it starts at once. For every compiled function it writes a line with the name of its set.
+Numba compiles one function at a time in a process. Another process, `python -m hexlit.commands.kernels SET ...`, writes
+its machine code to the folder on disk; this process, and those that it starts, load it from there. It imports no torch,
+so it starts at once. Two processes may compile the same function at once: every file there is written whole. A killed
+or failed process does no harm either: the process that needs its missing kernels compiles them.
 """
 
+import contextlib
+import logging
+import math
 import os
 import signal
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+import psutil
+
+from hexlit.hex.jit import is_compiled, mark_compiled
+from hexlit.reporting.quantities import format_duration
+
+if TYPE_CHECKING:
+    from hexlit.arena.player_spec import PlayerSpec
+    from hexlit.tasks.hex.config import HexTrainConfig
+
+log = logging.getLogger(__name__)
+
+BESIDE = 10
+"""Niceness of a process that compiles during self-play."""
 
 
-@dataclass(frozen=True)
-class Kernels:
-    """A set of kernels."""
+class Compiling:
+    """Compiles sets of kernels that are not on disk yet, in a process of its own.
 
-    what: str
-    """Their purpose, for people."""
-    functions: int
-    """Approximate number of functions compiled for it, for the estimate of the time left."""
-    seconds: float
-    """Approximate processor time, to distribute sets over processes: only ratios matter."""
-    compile: Callable[[], None]
-    """Compiles them, or loads compiled code."""
-    shared: Mapping[str, int] = field(default_factory=dict)
-    """Other sets, and how many of its functions each of them compiles too, so that none is compiled twice."""
+    Attributes:
+        names: the missing sets.
+    """
+
+    def __init__(self, names: Iterable[str], *, niceness: int = 0) -> None:
+        """Start to compile the sets `names` of `SETS`, one after the other."""
+        self.names = [name for name in names if not is_compiled(name)]
+        self._present = ""
+        self._cpu_seconds = 0.0
+        self._started = time.monotonic()
+        self._ended = math.inf if self.names else self._started
+        if not self.names:
+            return
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "hexlit.commands.kernels", *self.names],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if niceness and hasattr(os, "setpriority"):
+            with contextlib.suppress(OSError):  # it has ended already
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it still compiles."""
+        return self._ended == math.inf
+
+    @property
+    def seconds(self) -> float:
+        """Wall time so far, or until its end; 0 if nothing had to be compiled."""
+        return min(self._ended, time.monotonic()) - self._started
+
+    @property
+    def what(self) -> str:
+        """Purpose of the kernels in work, for people; empty once all is done."""
+        return SETS[self._present or self.names[0]][0] if self.running else ""
+
+    def status(self) -> str:
+        """The same as a line: `compiling self-play, once on this machine: 12 s`; empty once all is done."""
+        what = self.what
+        return f"compiling {what}, once on this machine: {format_duration(self.seconds)}" if what else ""
+
+    def wait(self, advance: Callable[[str], None] = lambda what: None) -> None:
+        """Wait for the end; `advance` gets the purpose of the kernels in work four times a second."""
+        while self.running:
+            advance(self.what)
+            self._reader.join(0.25)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the process so far."""
+        if self.running:
+            with contextlib.suppress(psutil.Error):
+                times = psutil.Process(self._process.pid).cpu_times()
+                self._cpu_seconds = times.user + times.system
+        return self._cpu_seconds
+
+    def close(self) -> None:
+        """End it at any stage."""
+        if self.running:
+            self._ended = time.monotonic()
+            self._process.kill()
+            self._process.wait()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        last = ""
+        for line in self._process.stdout:
+            last = line.strip() or last
+            if last in SETS:
+                self._present = last
+                self.cpu_seconds()
+        code = self._process.wait()
+        if self.running:
+            self._ended = time.monotonic()
+            if code:
+                log.warning(
+                    "compiling in a process of its own failed (exit code %d: %s); each kernel is compiled where it is "
+                    "needed instead",
+                    code,
+                    last or "no message",
+                )
+
+
+def of_run(settings: "HexTrainConfig") -> Compiling:
+    """Start to compile the kernels that the run needs first, before the import of torch."""
+    return Compiling(["selfplay"] if settings.data.source == "selfplay" else [])
+
+
+def of_players(specs: "Iterable[PlayerSpec]") -> list[str]:
+    """The sets of kernels that players call."""
+    return sorted({name for spec in specs for name in SETS_OF[spec.kind]})
 
 
 def compile_selfplay() -> None:
@@ -49,52 +152,21 @@ def compile_selfplay() -> None:
 
 
 def compile_search() -> None:
-    """Kernels of searching positions to measure strength."""
+    """Kernels of searching positions, and of reading the results."""
     from hexlit.search.config import SearchConfig
+    from hexlit.search.evaluator import UniformEvaluator
     from hexlit.search.search import Search
 
     search = Search(SearchConfig(simulations=2), size=3, games=1)
-    search.begin(np.ones(1, np.int8), np.zeros(1, np.int16), 0.0, np.zeros(1, np.uint64))
-    search.advance()
-
-
-def compile_roots() -> None:
-    """Kernels of starting a search, and of reading its results."""
-    from hexlit.hex.encoding import encode
-    from hexlit.search.config import SearchConfig
-    from hexlit.search.search import Search, noise_keys
-
-    encode(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
-    search = Search(SearchConfig(simulations=2), size=3, games=1)
-    search.place(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
-    noise_keys(0, np.zeros(1, np.int16))
-    search.read(0)
+    search.run(np.zeros((1, 9), np.int8), np.ones(1, np.int8), UniformEvaluator())
 
 
 def compile_solver() -> None:
-    """The exact solver: virtual connections first; another process may compile `compile_solver_parts` meanwhile."""
+    """The exact solver."""
     from hexlit.hex.solver import Solver
-    from hexlit.hex.solver.bitboard import ZERO, full_board
-    from hexlit.hex.solver.connection import connect, new_connections
-    from hexlit.hex.solver.moves import edges
+    from hexlit.hex.solver.proof import copy, new_table
 
-    board = edges(2)
-    connect(ZERO, full_board(2), board.top, board.bottom, True, new_connections(2))
     Solver(2).wins(np.zeros(4, np.int8), 1)
-
-
-def compile_solver_parts() -> None:
-    """Other kernels of the exact solver."""
-    from hexlit.hex.solver.bitboard import ZERO, full_board
-    from hexlit.hex.solver.moves import edges, fill_in, inferior_moves, order
-    from hexlit.hex.solver.proof import EVERYTHING, WON, Knowledge, copy, find, new_table, new_work, store
-
-    work, board = new_work(2, 4, EVERYTHING), full_board(2)
-    fill_in(ZERO, ZERO, edges(2))
-    find(work.table, ZERO, ZERO, work.spare)
-    store(work.table, ZERO, ZERO, work.spare, Knowledge(WON, 0, 0, ZERO, ZERO), 1)
-    inferior_moves(ZERO, ZERO, board, work.edges)
-    order(ZERO, ZERO, board, board, 2, work.order, work.layers, work.scores)
     copy(new_table(16), new_table(32))  # for longer searches
 
 
@@ -119,43 +191,35 @@ def compile_rollouts() -> None:
     RolloutPlayer(simulations=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
-SETS = {
-    "selfplay": Kernels("self-play", 52, 15.0, compile_selfplay),
-    "search": Kernels("search", 29, 8.7, compile_search, shared={"selfplay": 27}),
-    "roots": Kernels("the results of searches", 20, 3.0, compile_roots, shared={"selfplay": 9}),
-    "solver": Kernels("the exact solver", 27, 9.1, compile_solver, shared={"solver_parts": 17}),
-    "solver_parts": Kernels("the exact solver", 18, 2.3, compile_solver_parts),
-    "positions": Kernels("games to measure on", 5, 1.3, compile_positions),
-    "two_distance": Kernels("two-distance", 15, 5.0, compile_two_distance, shared={"selfplay": 2}),
-    "rollouts": Kernels("rollouts", 8, 3.2, compile_rollouts, shared={"selfplay": 2}),
+SETS: dict[str, tuple[str, Callable[[], None]]] = {
+    "selfplay": ("self-play", compile_selfplay),
+    "search": ("search", compile_search),
+    "solver": ("the exact solver", compile_solver),
+    "positions": ("games to measure on", compile_positions),
+    "two_distance": ("two-distance", compile_two_distance),
+    "rollouts": ("rollouts", compile_rollouts),
 }
+"""Name of a set of kernels -> its purpose, for people, and what compiles it."""
+
+SETS_OF: dict[str, tuple[str, ...]] = {
+    "checkpoint": ("search",),
+    "policy": (),
+    "random": (),
+    "rollouts": ("rollouts",),
+    "two_distance": ("two_distance",),
+    "solver": ("solver", "two_distance"),
+    "htp": (),
+}
+"""Kind of a player -> its sets of kernels."""
 
 
-def main(names: list[str]) -> None:
-    """Compile the sets `names`, one after the other; ends at once when standard input does."""
+def main(names: Sequence[str]) -> None:
+    """Compile the sets `names`, one after the other, each after a line with its name; ends when standard input does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes standard input
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from numba.core import event
-
-    from hexlit.hex.jit import mark_compiled
-
-    class Report(event.Listener):  # type: ignore[misc]  # Numba has no types
-        """Writes the name of the set that is compiled."""
-
-        name = ""
-
-        def on_start(self, event: Any) -> None:
-            """Ignored."""
-
-        def on_end(self, event: Any) -> None:
-            """A function is compiled."""
-            print(self.name, flush=True)
-
-    report = Report()
-    event.register("numba:compile", report)
     for name in names:
-        report.name = name
-        SETS[name].compile()
+        print(name, flush=True)
+        SETS[name][1]()
         mark_compiled(name)
 
 

@@ -159,24 +159,22 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
 
 def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, console: "Console") -> None:
     """As `match`, in a `folder` that this process holds."""
-    from hexlit.accelerate.host import usable_cores
-    from hexlit.commands.compiling import Compiling
-    from hexlit.commands.match_kernels import sets_of
+    from hexlit.commands.kernels import Compiling, of_players
     from hexlit.reporting.counting import Waiting
-    from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
+    from hexlit.reporting.match import MatchProgress, print_match
 
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
-    with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
+    with closing(Compiling(of_players(specs))) as kernels:
         with Waiting(title_of(specs), loading, kernels.status, console=console):
             tournament, log, factory = set_up(config, specs, folder)
             if kernels.running:
                 factory.compile_ahead(tournament.worker.at_once)
                 if config.report:
                     importlib.import_module("hexlit.reporting.pages.match_page")  # a second, needed at the end
-        if kernels.running:
-            with KernelProgress(kernels.total, console=console) as shown:
-                kernels.wait(shown.advance)
+            if kernels.running and not console.is_terminal:
+                console.print(kernels.status(), soft_wrap=True)
+            kernels.wait()
     before = len(log.games)
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"

@@ -63,7 +63,7 @@ TASKS = {
     "hex": TaskEntry(
         settings="hexlit.tasks.hex.config:HexTrainConfig",
         make="hexlit.commands.hex_task:make",
-        prelude="hexlit.commands.hex_prelude:begin",
+        prelude="hexlit.commands.kernels:of_run",
         evaluate="hexlit.commands.strength:evaluate",
         report="hexlit.tasks.hex.report:report_sections",
     ),

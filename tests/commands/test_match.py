@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 import torch
 
 from hexlit import cli
-from hexlit.commands import compiling
+from hexlit.commands import kernels
 from hexlit.commands.match import arguments, main, quoted_players
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -291,18 +290,16 @@ class Missing:
 
     started: list[list[str]] = []  # noqa: RUF012  (a new class for every test)
     waited, closed = 0, 0
-    running, total = True, 76
+    running = True
 
-    def __init__(self, names: list[str], *, processes: int) -> None:
-        assert processes >= 1
+    def __init__(self, names: list[str]) -> None:
         self.started.append(names)
 
-    def wait(self, advance: Callable[[int, int, str], None]) -> None:
+    def wait(self) -> None:
         type(self).waited += 1
-        advance(3, self.total, "two-distance and the exact solver")
 
     def status(self) -> str:
-        return ""
+        return "compiling the exact solver, once on this machine: 1.0 s"
 
     def close(self) -> None:
         type(self).closed += 1
@@ -311,7 +308,7 @@ class Missing:
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> type[Missing]:
     fresh = type("Fresh", (Missing,), {"started": []})
-    monkeypatch.setattr(compiling, "Compiling", fresh)
+    monkeypatch.setattr(kernels, "Compiling", fresh)
     return fresh
 
 
@@ -319,11 +316,11 @@ def test_a_match_waits_for_its_kernels_and_says_so_beside_json(
     missing: type[Missing], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     document = played(tmp_path, "players=[solver,random]", "board=3", "pairs=2", "json=true")
-    assert missing.started == [["solver", "two_distance", "solver_parts"]]
+    assert missing.started == [["solver", "two_distance"]]
     assert (missing.waited, missing.closed) == (1, 1)
     captured = capfd.readouterr()
     assert json.loads(captured.out) == document
-    assert "compiling, once on this machine: two-distance and the exact solver\n" in captured.err
+    assert "compiling the exact solver, once on this machine" in captured.err
 
 
 def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], tmp_path: Path) -> None:
