@@ -165,16 +165,18 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
 
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
-    with closing(Compiling(of_players(specs))) as kernels:
-        with Waiting(title_of(specs), loading, kernels.status, console=console):
-            tournament, log, factory = set_up(config, specs, folder)
-            if kernels.running:
-                factory.compile_ahead(tournament.worker.at_once)
-                if config.report:
-                    importlib.import_module("hexlit.reporting.pages.match_page")  # a second, needed at the end
-            if kernels.running and not console.is_terminal:
-                console.print(kernels.status(), soft_wrap=True)
-            kernels.wait()
+    with (
+        closing(Compiling(of_players(specs))) as kernels,
+        Waiting(title_of(specs), loading, kernels.status, console=console),
+    ):
+        tournament, log, factory = set_up(config, specs, folder)
+        if kernels.running:
+            factory.compile_ahead(tournament.worker.at_once)
+            if config.report:
+                importlib.import_module("hexlit.reporting.pages.match_page")  # a second, needed at the end
+        if kernels.running and not console.is_terminal:
+            console.print(kernels.status(), soft_wrap=True)
+        kernels.wait()
     before = len(log.games)
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"

@@ -101,9 +101,8 @@ def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> 
 
 
 USES = {
-    "search": "from hexlit.search import search as s; import numpy as n; from hexlit.search.config import SearchConfig; "
-    "from hexlit.search.evaluator import UniformEvaluator; "
-    "s.Search(SearchConfig(simulations=9), size=4, games=2).run(n.zeros((2, 16), n.int8), n.ones(2, n.int8), "
+    "search": "import numpy as n; from hexlit.search import search as s; from hexlit.search.evaluator import "
+    "UniformEvaluator; from hexlit.search.config import SearchConfig; s.Search(SearchConfig(simulations=9), size=4, games=2).run(n.zeros((2, 16), n.int8), n.ones(2, n.int8), "
     "UniformEvaluator())",
     "solver": "from hexlit.hex.solver import Solver; import numpy as n; Solver(4).solve(n.zeros(16, n.int8), 1)",
     "two_distance": "from hexlit.arena.baselines import TwoDistancePlayer as P; import numpy as n; "
