@@ -9,16 +9,13 @@ import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.loaders import make_loader
-from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
-from hexlit.bench.optimisation import Endless, measure_steps
-from hexlit.bench.play import Game
-from hexlit.bench.positions import Recipe, positions_trainee
+from hexlit.bench.measure import Measurement, Outcome, Setting, Subject, beside, measure_rate
+from hexlit.bench.training import Endless, measure_steps, positions_trainee
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import random_games
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.nets.tower import HexNet
+from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from hexlit.selfplay.store import GameStore
@@ -32,23 +29,13 @@ GAMES = 2000
 """Number of recorded games. They are random, so longer than others, and take longer to replay."""
 
 
-class UniformEvaluator:
-    """Judges every action as equally good."""
-
-    def evaluate(self, planes: Any, policy: Any, value: Any) -> None:
-        """Uniform over legal cells."""
-        empty = (planes[:, 0] + planes[:, 1] == 0).reshape(len(planes), -1)
-        policy[...] = 0
-        policy[:, : empty.shape[1]] = empty / np.maximum(1, empty.sum(1, keepdims=True))
-        value[...] = 0
-
-
-def played_window(game: Game) -> ReplayWindow:
+def played_window(subject: Subject) -> ReplayWindow:
     """A window of games searched without a network."""
+    config = subject.config
     records: list[GameRecord] = []
-    actor = SelfPlay(GamesSettings(game.selfplay, game.search, game.size, games=64, seed=0))
+    actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, games=64, seed=0))
     actor.play(UniformEvaluator(), positions=POSITIONS, on_games=lambda ended, counts: records.extend(ended))
-    window = ReplayWindow(game.size, False, WindowSettings(10**6))
+    window = ReplayWindow(config.board, False, WindowSettings(10**6))
     window.extend(records)
     return window
 
@@ -69,27 +56,33 @@ def recorded_games(size: int, folder: Path) -> GameRows:
     return GameRows(positions, np.arange(len(positions)))
 
 
-def measure_games_loader(size: int, fed: Measurement, effort: Effort, profile: DeviceProfile) -> Measurement:
+def measure_loaders(subject: Subject) -> Outcome:
+    """The loader of self-play's window, and that of recorded games."""
+    lines = measure_window(subject)
+    return Outcome([*lines, measure_games(subject, lines[-1])])
+
+
+def measure_games(subject: Subject, fed: Measurement) -> Measurement:
     """The loader of recorded games by itself, beside the training rate of `fed`."""
     with TemporaryDirectory() as folder:
-        rows = recorded_games(size, Path(folder))
-        data = EpochDataset(rows.shuffled(batch=profile.train_batch, seed=0, epoch=0))
-        return _alone("loading recorded games", make_loader(data, profile, batch_size=None), fed, effort, profile)
+        rows = recorded_games(subject.config.board, Path(folder))
+        data = EpochDataset(rows.shuffled(batch=subject.profile.train_batch, seed=0, epoch=0))
+        loader = make_loader(data, subject.profile, batch_size=None)
+        return _alone(subject, "loading recorded games", loader, fed)
 
 
-def measure_loader(
-    net: HexNet, game: Game, recipe: Recipe, effort: Effort, profile: DeviceProfile, data: Dataset[Any] | None = None
-) -> list[Measurement]:
+def measure_window(subject: Subject, data: Dataset[Any] | None = None) -> list[Measurement]:
     """The loader of self-play's window alone, then training with it, and the share of time that waits for data.
 
     `data` replaces the window's batches.
     """
+    profile = subject.profile
     if data is None:
-        window = played_window(game)
+        window = played_window(subject)
         data = EpochDataset(window.epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
     loader = make_loader(data, profile, batch_size=None)
-    fed = measure_steps(positions_trainee(net, recipe, loader), effort, profile)
-    alone = _alone("loading", loader, fed, effort, profile)
+    fed = measure_steps(positions_trainee(subject, loader), subject.effort, profile)
+    alone = _alone(subject, "loading", loader, fed)
     if fed.median is None:
         return [alone, fed]
     share = fed.load_share or 0.0
@@ -97,15 +90,13 @@ def measure_loader(
     return [alone, replace(fed, detail=message)]
 
 
-def _alone(what: str, loader: DataLoader[Any], fed: Measurement, effort: Effort, profile: DeviceProfile) -> Measurement:
-    stream = iter(Endless(loader))
+def _alone(subject: Subject, what: str, loader: DataLoader[Any], fed: Measurement) -> Measurement:
+    profile, stream = subject.profile, iter(Endless(loader))
 
     def load(rounds: int) -> float:
         return float(sum(len(next(stream)[0]) for _ in range(rounds)))
 
     what = f"{what}, batch {profile.train_batch}, {profile.workers} processes"
     on = Setting.of(profile, "–")
-    line = measure_rate(effort, load, what=what, unit="positions/s", on=on, profile=profile)
-    if not line.median or not fed.median:
-        return line
-    return replace(line, detail=f"{line.median / fed.median:.1f} times the rate of training")
+    line = measure_rate(subject.effort, load, what=what, unit="positions/s", on=on, profile=profile)
+    return beside(line, fed.median, "{ratio:.1f} times the rate of training")

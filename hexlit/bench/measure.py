@@ -1,12 +1,42 @@
 """The common part of measurements: a warm-up that does not count, medians, their spread, and waiting for the device."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median, quantiles
+from typing import Any
+
+import torch
 
 from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.bench.config import BenchConfig
+from hexlit.nets.tower import HexNet
+
+Work = Callable[[int], float]
+"""Does a number of rounds of work, and returns the units done."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: a network with the settings of its games and its training, on a device."""
+
+    net: HexNet
+    config: BenchConfig
+    """Its `board` is that of the network."""
+    profile: DeviceProfile
+
+    @property
+    def net_name(self) -> str:
+        """Blocks and channels, such as `6x64`."""
+        config = self.net.config
+        kinds = [kind for kind in (config.block, config.attention) if kind not in ("basic", "none")]
+        return " ".join([f"{sum(config.blocks)}x{config.channels}", *kinds])
+
+    @property
+    def effort(self) -> "Effort":
+        """Length of measuring one line."""
+        return Effort(self.config.repeats, self.config.seconds)
 
 
 @dataclass(frozen=True)
@@ -52,6 +82,17 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """The lines of one kind of measurement."""
+
+    lines: Sequence[Measurement]
+    findings: Sequence[str] = ()
+    """Conclusions, one sentence each."""
+    pace: Mapping[str, Any] = field(default_factory=dict)
+    """The input of `hexlit plan`."""
+
+
+@dataclass(frozen=True)
 class Setting:
     """Conditions of a line's measurement."""
 
@@ -66,66 +107,69 @@ class Setting:
 
 
 def measure_rate(
-    effort: Effort, work: Callable[[int], float], *, what: str, unit: str, on: Setting, profile: DeviceProfile
+    effort: Effort, work: Work, *, what: str, unit: str, on: Setting, profile: DeviceProfile
 ) -> Measurement:
-    """Rate of `work(rounds)`, which returns the units done; the rounds are chosen to take about `effort.seconds`.
+    """Rate of `work`, whose rounds are chosen to take about `effort.seconds`.
 
     The device of `profile` has finished all its work before each reading of the clock.
     """
-
-    def timed(rounds: int) -> tuple[float, float]:
-        synchronize(profile.device)
-        start = time.perf_counter()
-        done = work(rounds)
-        synchronize(profile.device)
-        return done, time.perf_counter() - start
-
-    first = timed(1)[1]
+    first = _timed(work, 1, profile)[1]
     rounds = 1
     while True:
-        taken = timed(rounds)[1]
+        taken = _timed(work, rounds, profile)[1]
         if taken >= effort.seconds / 2:
             break
         rounds *= 2
     rounds = max(1, round(rounds * effort.seconds / taken))
-    rates = [done / seconds for done, seconds in (timed(rounds) for _ in range(effort.repeats))]
+    rates = [done / seconds for done, seconds in (_timed(work, rounds, profile) for _ in range(effort.repeats))]
     return measured(rates, what=what, unit=unit, on=on, first_call_seconds=first)
 
 
-def rates_in_turn(
-    effort: Effort, works: Mapping[str, Callable[[int], float]], profile: DeviceProfile
-) -> dict[str, list[float]]:
+def rates_in_turn(effort: Effort, works: Mapping[str, Work], profile: DeviceProfile) -> dict[str, list[float]]:
     """Rates of each of `works`, by name, measured one after the other in every round.
 
     Other load of the machine thus affects all of them alike. There are `effort.repeats` rounds after a warm-up. In
     each, one work takes a fifth of `effort.seconds`, or one call if that takes longer.
     """
-
-    def timed(work: Callable[[int], float], rounds: int) -> tuple[float, float]:
-        synchronize(profile.device)
-        start = time.perf_counter()
-        done = work(rounds)
-        synchronize(profile.device)
-        return done, time.perf_counter() - start
-
     rounds = {}
     for name, work in works.items():
-        timed(work, 1)
-        rounds[name] = max(1, round(effort.seconds / 5 / timed(work, 1)[1]))
+        _timed(work, 1, profile)
+        rounds[name] = max(1, round(effort.seconds / 5 / _timed(work, 1, profile)[1]))
     rates: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(effort.repeats):
         for name, work in works.items():
-            done, seconds = timed(work, rounds[name])
+            done, seconds = _timed(work, rounds[name], profile)
             rates[name].append(done / seconds)
     return rates
 
 
+def _timed(work: Work, rounds: int, profile: DeviceProfile) -> tuple[float, float]:
+    """Units done, and seconds."""
+    synchronize(profile.device)
+    start = time.perf_counter()
+    done = work(rounds)
+    synchronize(profile.device)
+    return done, time.perf_counter() - start
+
+
 def measured(rates: list[float], *, what: str, unit: str, on: Setting, first_call_seconds: float | None) -> Measurement:
-    """The line of these rates, 2 or more."""
-    lower, _, upper = quantiles(rates, n=4, method="inclusive")
+    """The line of these rates; a single one has no spread."""
+    lower, _, upper = quantiles(rates, n=4, method="inclusive") if len(rates) > 1 else (None, None, None)
     return Measurement(what, unit, on.device, on.threads, on.precision, median(rates), lower, upper, first_call_seconds)
 
 
 def not_measured(what: str, unit: str, on: Setting, why: str) -> Measurement:
     """A line without figures."""
     return Measurement(what, unit, on.device, on.threads, on.precision, None, None, None, None, detail=why)
+
+
+def beside(line: Measurement, other: float | None, text: str) -> Measurement:
+    """`line`, with the ratio of its rate to that of `other` in its detail; `text` formats the `ratio`."""
+    if not line.median or not other:
+        return line
+    return replace(line, detail="; ".join(filter(None, [text.format(ratio=line.median / other), line.detail])))
+
+
+def short(dtype: torch.dtype) -> str:
+    """Short name: `bfloat16` for `torch.bfloat16`."""
+    return str(dtype).removeprefix("torch.")

@@ -1,104 +1,339 @@
-"""Self-play: in this process, and in processes of its own."""
+"""Games without a network, searches, and self-play: in this process, in processes of its own, and on a Ray cluster."""
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import median
+from statistics import fmean, median, pstdev
+from typing import Any
 
+import numba
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.evaluation import Way, net_name, own_way, short
-from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
+from hexlit.bench.forward import Way, own_way
+from hexlit.bench.loader import measure_window
+from hexlit.bench.measure import Measurement, Outcome, Setting, Subject, beside, measure_rate, short
+from hexlit.cluster.config import RayConfig
+from hexlit.errors import UsageError
+from hexlit.hex.engine import empty_stones
+from hexlit.hex.geometry import geometry
+from hexlit.hex.playout import playouts, random_games
+from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.tower import HexNet
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import ALGORITHMS, SearchConfig
+from hexlit.search.search import Search
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
-from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.players import NetworkHost, PlayerSettings, RoundRequest, SelfPlayer, make_player
-from hexlit.tasks.hex.players import HostMaker, Weights, weights_of
+from hexlit.tasks.hex.players import HostMaker, elsewhere_from, weights_of
 
+SEARCHED_GAMES = 256
+LEAVES = (1, 4, 8, 16)
 COUNTS = (1, 2, 4)
 """Numbers of processes at a time, one line each."""
+SIDE_BY_SIDE, SAMPLE = 16, 64
+"""Games played to measure their length: number at a time, and least number in all."""
+NO_END = 10**9
+WARM_UP = 40
+"""Longest wait, in lengths of a measurement, until games are at different stages; large boards need longer."""
 
 
-@dataclass(frozen=True)
-class Game:
-    """Rules, self-play and search of the games."""
+def measure_games(subject: Subject) -> Outcome:
+    """Random games on one core: move by move to the end, and random fillings with only the winner computed."""
+    size = subject.config.board
+    table = geometry(size)
+    moves, lengths = np.zeros((64, size * size), np.int16), np.zeros(64, np.int16)
+    stones, room, cells = empty_stones(1, size), np.zeros(size * size, np.int16), np.zeros(size * size, np.int8)
 
-    size: int
-    search: SearchConfig
-    selfplay: SelfPlayConfig
+    def complete_games(rounds: int) -> float:
+        random_games(1000 * rounds, 1, table, moves, stones, lengths)
+        return 1000.0 * rounds
+
+    def fillings(rounds: int) -> float:
+        playouts(cells, 1, 1000 * rounds, np.uint64(1), size, room)
+        return 1000.0 * rounds
+
+    shared: dict[str, Any] = {"unit": "games/s", "on": Setting("cpu", 1, "–"), "profile": subject.profile}
+    works = {"complete random games": complete_games, "random playouts, winner only": fillings}
+    return Outcome([measure_rate(subject.effort, work, what=what, **shared) for what, work in works.items()])
 
 
-def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
+class FreeEvaluator:
+    """Keeps the answers that were written once."""
+
+    def evaluate(self, planes: Any, policy: Any, value: Any) -> None:
+        """Do nothing."""
+
+
+def measure_search(subject: Subject) -> Outcome:
+    """Simulations per second of many games with a free evaluator, on one thread and on all."""
+    size, random = subject.config.board, np.random.default_rng(0)
+    policy = random.dirichlet(np.full(size * size, 0.3), SEARCHED_GAMES).astype(np.float32)
+    value = random.uniform(-1, 1, SEARCHED_GAMES).astype(np.float32)
+    cells, to_move = np.zeros((SEARCHED_GAMES, size * size), np.int8), np.ones(SEARCHED_GAMES, np.int8)
+
+    def measure(algorithm: str, simulations: int, threads: int) -> Measurement:
+        search = Search(SearchConfig(algorithm=algorithm, simulations=simulations), size=size, games=SEARCHED_GAMES)
+        search.batch.policy[:], search.batch.value[:] = policy, value
+
+        def searches(rounds: int) -> float:
+            for _ in range(rounds):
+                search.run(cells, to_move, FreeEvaluator())
+            return float(SEARCHED_GAMES * simulations * rounds)
+
+        what, on = f"search {algorithm}, {simulations} simulations", Setting("cpu", threads, "–")
+        return measure_rate(subject.effort, searches, what=what, unit="simulations/s", on=on, profile=subject.profile)
+
+    before = numba.get_num_threads()
+    lines = []
+    for threads in sorted({1, before}):
+        numba.set_num_threads(threads)
+        lines += [measure(algorithm, count, threads) for algorithm in ALGORITHMS for count in (32, 200)]
+    numba.set_num_threads(before)
+    return Outcome(lines)
+
+
+def measure_leaves(subject: Subject) -> Outcome:
+    """Simulations per second of one game after another, by leaves per call.
+
+    Twice: with virtual loss alone, and with root batching. Each line has its ratio to the first, which has one leaf.
+    """
+    ways = [(leaves, root_batch) for root_batch in (False, True) for leaves in LEAVES if leaves > 1 or not root_batch]
+    first, *lines = (
+        _measure_leaves(subject, replace(subject.config.search, leaves=leaves, root_batch=root_batch))
+        for leaves, root_batch in ways
+    )
+    return Outcome([first, *(beside(line, first.median, "{ratio:.2f} times the rate of 1 leaf") for line in lines)])
+
+
+def _measure_leaves(subject: Subject, config: SearchConfig) -> Measurement:
+    size, profile = subject.config.board, subject.profile
+    evaluator = NetworkEvaluator(subject.net.eval(), size=size, swap=False, batch=config.leaves, profile=profile)
+    search = Search(config, size=size, games=1)
+    cells, colours = _openings(size)
+    turn = 0
+
+    def searches(rounds: int) -> float:
+        nonlocal turn
+        for _ in range(rounds):
+            row = turn % len(cells)
+            search.run(cells[row, None], colours[row, None], evaluator)
+            turn += 1
+        return float(config.simulations * rounds)
+
+    leaves = f"{config.leaves} {'root moves' if config.root_batch else 'leaves'}" if config.leaves > 1 else "1 leaf"
+    what = f"{config.algorithm}, {config.simulations} simulations, one game, {subject.net_name}: {leaves} a call"
+    on = Setting.of(profile, f"{evaluator.backend} {short(evaluator.dtype)}")
+    line = measure_rate(subject.effort, searches, what=what, unit="simulations/s", on=on, profile=profile)
+    calls, used = search.evaluator_calls / turn, search.rows_used / (search.evaluator_calls * search.rows)
+    return replace(
+        line,
+        milliseconds=1000 * config.simulations / line.median if line.median else None,
+        detail=f"{calls:.1f} calls a move, {used:.0%} of their rows used",
+    )
+
+
+def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Positions after 0 to 3 stones, and the colours to move: cells int8 `[4, size*size]`, int8 `[4]`."""
+    colours = np.array([1, -1, 1, -1], np.int8)
+    cells = np.zeros((4, size * size), np.int8)
+    for stones, cell in enumerate(np.random.default_rng(0).permutation(size * size)[:3], start=1):
+        cells[stones:, cell] = colours[stones - 1]
+    return cells, colours
+
+
+def measure_selfplay(subject: Subject) -> Outcome:
     """Evaluations per second in self-play, and the share of time outside the network call: plain float32 first."""
-    ways = dict.fromkeys([Way("eager", torch.float32), own_way(profile)])
-    return [_measure_way(way, net, game, effort, profile) for way in ways]
+    ways = dict.fromkeys([Way("eager", torch.float32), own_way(subject.profile)])
+    return Outcome([_measure_way(subject, way) for way in ways])
 
 
-def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> Measurement:
-    where = placement_of(game.selfplay, profile.device.type, profile.threads)
+def _measure_way(subject: Subject, way: Way) -> Measurement:
+    config, profile, effort = subject.config, subject.profile, subject.effort
+    size, where = config.board, placement_of(config.selfplay, profile.device.type, profile.threads)
     batch = where.batch  # of each group
     asked = replace(profile, inference=way.backend, inference_dtype=way.dtype)
-    evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=asked)
+    evaluator = NetworkEvaluator(subject.net.eval(), size=size, swap=False, batch=batch, profile=asked)
     # In ongoing self-play the games are at different stages, so the first ones end soon too.
-    selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3)
-    games_at_once = batch * where.groups
-    actor = SelfPlay(GamesSettings(selfplay, game.search, game.size, games_at_once, seed=0, groups=where.groups))
+    selfplay = replace(config.selfplay, opening_share=1.0, opening_plies=size**2 * 2 // 3)
+    actor = SelfPlay(GamesSettings(selfplay, config.search, size, batch * where.groups, seed=0, groups=where.groups))
     shares, games = [], []
 
     def play(rounds: int) -> float:
-        counts = actor.play(evaluator, positions=10**9, deadline=time.monotonic() + effort.seconds * rounds)
+        counts = actor.play(evaluator, positions=NO_END, deadline=time.monotonic() + effort.seconds * rounds)
         shares.append(1 - counts.network_seconds / counts.seconds)
         games.append(counts.games / counts.seconds)
         return float(counts.evaluations)
 
     on = Setting.of(profile, f"{evaluator.backend} {short(evaluator.dtype)}")
-    what = f"self-play {net_name(net)}, {game.search.algorithm} {game.search.simulations}"
+    what = f"self-play {subject.net_name}, {config.search.algorithm} {config.search.simulations}"
     line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
     share, rate = median(shares[-effort.repeats :]), median(games[-effort.repeats :])
     return replace(line, detail=f"{share:.1%} of the time outside the network, {rate:.1f} games/s")
 
 
-def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
+def measure_workers(subject: Subject) -> Outcome:
     """Evaluations per second of self-play in 1, 2 and 4 worker processes, which share the threads."""
-    result = []
+    lines = []
     for workers in COUNTS:
-        share = profile.share(workers)
-        place = workplace(net, game, profile, workers, partial(HostMaker, hardware=share))
-        player = make_player(place, workers)
-        on = Setting(str(profile.device), share.threads * workers, short(profile.inference_dtype))
-        what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(net)}"
-        result.append(measure_player(player, weights_of(net), effort, what, on, profile))
-        player.close()
-    return result
+        share = subject.profile.share(workers)
+        place = _workplace(subject, workers, partial(HostMaker, hardware=share))
+        with closing(make_player(place, workers)) as player:
+            lines.append(_measure_player(subject, player, f"{workers} worker", share.threads))
+    return Outcome(lines)
 
 
-def workplace(
-    net: HexNet, game: Game, profile: DeviceProfile, workers: int, maker: Callable[..., Callable[[], NetworkHost]]
-) -> PlayerSettings:
+def measure_actors(subject: Subject) -> Outcome:
+    """Evaluations per second of self-play in 1, 2 and 4 workers, and in as many actors of the cluster `ray`.
+
+    All have the threads of an actor. The measurement begins when all of them are ready.
+
+    Raises:
+        UsageError: there is no such cluster, or it has no room for all.
+    """
+    cluster, lines = subject.config.ray, []
+    here = replace(subject.profile, threads=cluster.threads)
+    there = elsewhere_from(subject.config.accelerator, cluster.device, cluster.threads)
+    for count in COUNTS:
+        place = _workplace(subject, count, partial(HostMaker, hardware=here))
+        with closing(make_player(place, count)) as player:
+            player.prepare()
+            lines.append(_measure_player(subject, player, f"{count} worker", cluster.threads))
+        place = _workplace(subject, count, partial(HostMaker, hardware=there))
+        with closing(RayPlayers(place, count, cluster)) as players:
+            players.prepare()
+            _wait_for_all(players, count, cluster)
+            line = _measure_player(subject, players, f"{count} actor", cluster.threads)
+            lines.append(replace(line, device=cluster.device))
+    return Outcome(lines)
+
+
+def _wait_for_all(player: RayPlayers, count: int, cluster: RayConfig) -> None:
+    """Wait until `count` actors can play; raise `UsageError` if they have no room within `cluster.wait` seconds."""
+    end = None if cluster.wait is None else time.monotonic() + cluster.wait
+    while player.ready < count:
+        if end is not None and time.monotonic() > end:
+            raise UsageError(
+                f"what=actors: {player.ready} of {count} actors have started; add nodes, or ask for less (ray.cpus)"
+            )
+        time.sleep(0.1)
+
+
+def _workplace(subject: Subject, workers: int, maker: Callable[..., Callable[[], NetworkHost]]) -> PlayerSettings:
     """The work of `workers` processes: as many games as fill a call of this device; `maker` gets the evaluator."""
-    where = placement_of(game.selfplay, profile.device.type, profile.threads)
+    config, profile = subject.config, subject.profile
+    where = placement_of(config.selfplay, profile.device.type, profile.threads)
     groups, rows = replace(where, workers=workers).cut(where.batch)
-    settings = GamesSettings(game.selfplay, game.search, game.size, where.batch, seed=0, groups=groups)
-    return PlayerSettings(settings, maker(net=net.config, size=game.size, swap=False, batch=rows))
+    settings = GamesSettings(config.selfplay, config.search, config.board, where.batch, seed=0, groups=groups)
+    return PlayerSettings(settings, maker(net=subject.net.config, size=config.board, swap=False, batch=rows))
 
 
-def measure_player(
-    player: SelfPlayer, weights: Weights, effort: Effort, what: str, on: Setting, profile: DeviceProfile
-) -> Measurement:
-    """Evaluations and games per second of `player`."""
+def _measure_player(subject: Subject, player: SelfPlayer, kind: str, threads: int) -> Measurement:
+    """Evaluations and games per second of `player`, the processes of a `kind` such as `2 worker`."""
+    effort, profile, weights, count = subject.effort, subject.profile, weights_of(subject.net), int(kind.split()[0])
     ended: list[tuple[int, float]] = []
 
     def play(rounds: int) -> float:
         deadline = time.monotonic() + effort.seconds * rounds
-        counts = player.play(RoundRequest(weights, 10**9, 0, on_games=lambda records, counts: None, deadline=deadline))
+        counts = player.play(RoundRequest(weights, NO_END, 0, no_games, deadline=deadline))
         ended.append((counts.games, counts.seconds))
         return float(counts.evaluations)
 
+    on = Setting(str(profile.device), threads * count, short(profile.inference_dtype))
+    what = f"self-play in {kind}{'s' if count > 1 else ''}, {subject.net_name}"
     line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
     finished, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
     return replace(line, detail=f"{finished / seconds:.1f} games/s")
+
+
+def no_games(records: list[GameRecord], counts: object) -> None:
+    """Drop the games that are measured."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The content of the recipe's games."""
+
+    positions: list[int]
+    """Positions searched in full, by game."""
+    leaves_per_position: float
+    """Leaves per such position that were evaluated or recalled."""
+    bytes_per_game: float
+
+
+def measure_pace(subject: Subject) -> Outcome:
+    """The section `pace` of `bench.json` (`hexlit.planning.plan.Pace` reads it).
+
+    Self-play is measured in one process, with all, some and few of the games, and in a process on each core. Training
+    is measured on batches of games, loaded as in a run.
+    """
+    profile, games = subject.profile, subject.config.selfplay.games
+    cores, sample = profile.threads, sample_games(subject)
+    lines, actors = [], []
+    layouts = [(1, max(1, games // parts)) for parts in (1, 4, 16, 64)] + [(cores, max(1, games // cores))]
+    for processes, each in dict.fromkeys(layouts):
+        line = _measure_processes(subject, sample, processes, each)
+        lines.append(line)
+        actors.append({"processes": processes, "games": each, "positions_per_second": line.median})
+    fed = measure_window(subject)[-1]
+    pace = {
+        "cores": cores,
+        "actors": actors,
+        "training_positions_per_second": fed.median,
+        "training_threads": cores if profile.device.type == "cpu" else 0,
+        "positions_per_game": fmean(sample.positions),
+        "positions_per_game_deviation": pstdev(sample.positions),
+        "bytes_per_game": sample.bytes_per_game,
+        "weights_bytes": sum(array.nbytes for array in weights_of(subject.net).values()),
+    }
+    return Outcome([*lines, fed], pace=pace)
+
+
+def sample_games(subject: Subject) -> Sample:
+    """The first finished games of the recipe, and the amount of their searches."""
+    config, alone = subject.config, replace(subject.profile, threads=1)
+    actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, SIDE_BY_SIDE, seed=0))
+    evaluator = NetworkEvaluator(subject.net.eval(), size=config.board, swap=False, batch=SIDE_BY_SIDE, profile=alone)
+    ended: list[GameRecord] = []
+    leaves = 0
+    while len(ended) < SAMPLE:
+        counts = actor.play(evaluator, positions=SAMPLE, on_games=lambda records, counts: ended.extend(records))
+        leaves += counts.evaluations + counts.recalled
+    # A simulation that ends the game needs no network, so leaves are fewer than simulations.
+    simulations = sum(int(record.simulations.sum()) for record in ended)
+    leaves_of_each = leaves / (simulations + int(actor.snapshot()["simulations"].sum()))
+    positions = [len(record.policy_plies) for record in ended]
+    arrays = [part for record in ended for part in vars(record).values() if isinstance(part, np.ndarray)]
+    return Sample(
+        positions=positions,
+        leaves_per_position=leaves_of_each * simulations / max(1, sum(positions)),
+        bytes_per_game=sum(part.nbytes for part in arrays) / len(ended),
+    )
+
+
+def _measure_processes(subject: Subject, sample: Sample, processes: int, each: int) -> Measurement:
+    """Positions per second of `processes` with one thread and `each` games."""
+    config, profile, effort = subject.config, subject.profile, subject.effort
+    where = replace(placement_of(config.selfplay, profile.device.type, profile.threads), workers=processes)
+    groups, rows = where.cut(each * processes)
+    settings = GamesSettings(config.selfplay, config.search, config.board, each * processes, seed=0, groups=groups)
+    maker = HostMaker(subject.net.config, config.board, False, rows, replace(profile, threads=1))
+    weights = weights_of(subject.net)
+
+    with closing(make_player(PlayerSettings(settings, maker), processes)) as player:
+
+        def play(rounds: int) -> float:
+            deadline = time.monotonic() + effort.seconds * rounds
+            counts = player.play(RoundRequest(weights, NO_END, 0, no_games, deadline))
+            return (counts.evaluations + counts.recalled) / sample.leaves_per_position
+
+        # In ongoing self-play the games are at different stages, and late positions are faster to search.
+        deadline = time.monotonic() + WARM_UP * effort.seconds
+        player.play(RoundRequest(weights, 2 * each * processes, 0, no_games, deadline))
+        what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
+        on = Setting(str(profile.device), processes, short(profile.inference_dtype))
+        return measure_rate(effort, play, what=what, unit="positions/s", on=on, profile=profile)

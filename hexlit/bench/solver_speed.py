@@ -6,8 +6,7 @@ from statistics import median
 
 import numpy as np
 
-from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.measure import Effort, Measurement, Setting, measured
+from hexlit.bench.measure import Measurement, Outcome, Setting, Subject, measured
 from hexlit.hex.solver import Ingredients, Solver, UnsolvedError
 
 PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
@@ -20,12 +19,13 @@ MOST = 20
 """A search without an ingredient is ended when it takes this many times the nodes of the whole."""
 
 
-def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[list[Measurement], list[str]]:
-    """One thread of the processor, for any profile: lines in positions judged per second, and findings.
+def measure_solver(subject: Subject) -> Outcome:
+    """One thread of the processor: lines in positions judged per second, and findings.
 
     `milliseconds` of a line is the time for all openings, or for one position; a solver begins with an empty table.
     Raises `UsageError` for a board that the solver does not support.
     """
+    size = subject.config.board
     Solver(size, 4)
     on = Setting("cpu", 1, "–")
     start = time.perf_counter()
@@ -33,7 +33,7 @@ def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[l
     first = time.perf_counter() - start
     lines, message = _positions(size, on, first), []
     if size <= OPENINGS_UP_TO:
-        repeats = effort.repeats if size <= REPEATED_UP_TO else 1
+        repeats = subject.effort.repeats if size <= REPEATED_UP_TO else 1
         whole = [_openings(size, Ingredients(), None) for _ in range(repeats)]
         nodes, seconds = whole[0][0], median(taken for _, taken in whole)
         lines.append(_line(f"all openings of {size}x{size}", nodes, seconds, on, [n / s for n, s in whole]))
@@ -47,7 +47,7 @@ def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[l
                 continue
             lines.append(_line(f"without {name}", more, longer, on, [more / longer]))
             message.append(f"without {name}: {more / nodes:.2f} times the nodes, {longer / seconds:.2f} times as long")
-    return lines, message
+    return Outcome(lines, message)
 
 
 def _positions(size: int, on: Setting, first: float) -> list[Measurement]:
@@ -92,11 +92,9 @@ def _openings(size: int, use: Ingredients, node_limit: int | None) -> tuple[int,
 
 
 def _line(what: str, nodes: int, seconds: float, on: Setting, rates: list[float]) -> Measurement:
-    if len(rates) > 1:
-        line = measured(rates, what=what, unit="nodes/s", on=on, first_call_seconds=None)
-    else:
-        line = Measurement(what, "nodes/s", on.device, on.threads, on.precision, rates[0], None, None, None)
-    return _with(line, seconds, f"{nodes:,} nodes")
+    return _with(
+        measured(rates, what=what, unit="nodes/s", on=on, first_call_seconds=None), seconds, f"{nodes:,} nodes"
+    )
 
 
 def _with(line: Measurement, seconds: float, detail: str) -> Measurement:

@@ -10,7 +10,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.measure import Measurement, Setting, measured
+from hexlit.bench.measure import Outcome, Setting, Subject, measured
 from hexlit.errors import UsageError
 
 TRAIN = (sys.executable, "-m", "hexlit", "train")
@@ -26,7 +26,7 @@ POLLED_EVERY = 0.02
 """Seconds between two checks for the end of a training."""
 
 
-def measure_trials(profile: DeviceProfile, program: Sequence[str] = TRAIN) -> tuple[list[Measurement], list[str]]:
+def measure_trials(subject: Subject, program: Sequence[str] = TRAIN) -> Outcome:
     """Whole trainings per minute by the number at once, which share the threads; lines and findings.
 
     Each is a process of its own, as in a sweep, and its start counts. `program` is the command without its settings.
@@ -36,6 +36,7 @@ def measure_trials(profile: DeviceProfile, program: Sequence[str] = TRAIN) -> tu
     Raises:
         UsageError: a training failed; the message has its last line.
     """
+    profile = subject.profile
     seconds: dict[int, list[float]] = {jobs: [] for jobs in AT_ONCE if jobs <= max(2, profile.threads)}
     with TemporaryDirectory(prefix="hexlit-bench-") as folder:
         _seconds_of(1, 1, profile, program, Path(folder) / "first")
@@ -57,7 +58,7 @@ def measure_trials(profile: DeviceProfile, program: Sequence[str] = TRAIN) -> tu
         lines.append(replace(line, milliseconds=1000 * median(taken)))
         if jobs > 1:
             message.append(f"{TRIALS} trainings, {how}: {ratio:.2f} times the rate of one after another")
-    return lines, message
+    return Outcome(lines, message)
 
 
 def _threads(jobs: int, profile: DeviceProfile) -> int:

@@ -80,9 +80,8 @@ def measured(settings: RunConfig, asked: BenchConfig) -> "Report":
 
     from hexlit.accelerate.profile import build_profile
     from hexlit.bench.measure import Effort
-    from hexlit.bench.optimisation import advice, measure_training
     from hexlit.bench.report import Report
-    from hexlit.bench.tasks import task_trainee
+    from hexlit.bench.training import measure_training, task_trainee
     from hexlit.reporting.progress import TrainingProgress
     from hexlit.training.run import quiet_lightning
 
@@ -93,5 +92,5 @@ def measured(settings: RunConfig, asked: BenchConfig) -> "Report":
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
     with task_trainee(name, lambda: entry.begin(settings).make(silent), display) as trainee:
-        lines = measure_training(trainee, Effort(asked.repeats, asked.seconds), profile)
-    return Report(f"task {name}", {"task": name}, machine(profile), lines, advice(lines))
+        outcome = measure_training(trainee, Effort(asked.repeats, asked.seconds), profile)
+    return Report(f"task {name}", {"task": name}, machine(profile), list(outcome.lines), list(outcome.findings))

@@ -7,10 +7,10 @@ import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.bench import actors as module
-from hexlit.bench.actors import measure_actors
-from hexlit.bench.measure import Effort
-from hexlit.bench.play import Game
+from hexlit.bench import play as module
+from hexlit.bench.config import BenchConfig
+from hexlit.bench.measure import Subject
+from hexlit.bench.play import measure_actors
 from hexlit.cluster import actors
 from hexlit.cluster.config import RayConfig
 from hexlit.cluster.connection import Connection
@@ -25,7 +25,6 @@ from tests.cluster.fake_ray import FakeRay
 
 pytestmark = pytest.mark.row("E14")
 
-GAME = Game(3, SearchConfig(simulations=2), SelfPlayConfig(fast_simulations=2, batch=8))
 NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
 
 
@@ -44,9 +43,16 @@ def first_of(place: PlayerSettings, workers: int) -> LocalPlayer:
 
 def measured(cluster: RayConfig) -> list[str]:
     torch.manual_seed(0)
-    accelerator = AcceleratorConfig(device="cpu", threads=1)
-    profile = build_profile(accelerator)
-    lines = measure_actors(build_net(NET), GAME, Effort(2, 0.01), profile, cluster, accelerator)
+    config = BenchConfig(
+        board=3,
+        repeats=2,
+        seconds=0.01,
+        accelerator=AcceleratorConfig(device="cpu", threads=1),
+        search=SearchConfig(simulations=2),
+        selfplay=SelfPlayConfig(fast_simulations=2, batch=8),
+        ray=cluster,
+    )
+    lines = measure_actors(Subject(build_net(NET), config, build_profile(config.accelerator))).lines
     assert all(line.median and line.detail.endswith("games/s") and line.unit == "evaluations/s" for line in lines)
     return [line.what.split(",")[0] for line in lines]
 

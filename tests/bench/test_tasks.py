@@ -12,8 +12,7 @@ from rich.console import Console
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.bench.measure import Effort
-from hexlit.bench.optimisation import BATCHES, measure_steps, measure_training
-from hexlit.bench.tasks import task_trainee
+from hexlit.bench.training import BATCHES, measure_steps, measure_training, task_trainee
 from hexlit.errors import UsageError
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.training import module as training_module
@@ -70,7 +69,7 @@ def test_a_task_is_measured_as_it_is_and_in_the_faster_format_and_compiled(
     """The compiler takes most of a minute, so one that does nothing stands in for it."""
     monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5)
     with task_trainee("line", Makes(), DISPLAY) as trainee:
-        found = measure_training(trainee, QUICK, replace(profile, precision="bf16-mixed"))
+        found = measure_training(trainee, QUICK, replace(profile, precision="bf16-mixed")).lines
     assert [line.precision for line in found] == ["32-true", "bf16-mixed", "bf16-mixed compiled"]
     assert [line.compile_seconds for line in found] == [None, None, 0.5]
     assert all(line.median and "of 32-true" in line.detail for line in found)

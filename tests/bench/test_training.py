@@ -1,5 +1,6 @@
 """Training steps, batch sizes, loaders and devices, measured on a network of seconds."""
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,15 +13,23 @@ from torch.utils.data import Dataset
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.bench import batches, evaluation, optimisation
-from hexlit.bench.batches import best_batch, measure_batches, write_accelerator
-from hexlit.bench.comparison import compare
-from hexlit.bench.evaluation import Way, measure_forward, measure_table, ways_at
-from hexlit.bench.loader import measure_games_loader, measure_loader, played_window
-from hexlit.bench.measure import Effort, Measurement
-from hexlit.bench.optimisation import advice, measure_steps
-from hexlit.bench.play import Game
-from hexlit.bench.positions import Recipe, batches_of, loss_after, positions_trainee
+from hexlit.bench import forward, training
+from hexlit.bench.config import BenchConfig
+from hexlit.bench.forward import Way, measure_forward, measure_ways, ways_at
+from hexlit.bench.loader import measure_games, measure_window, played_window
+from hexlit.bench.measure import Measurement, Subject
+from hexlit.bench.report import grid_of
+from hexlit.bench.training import (
+    advice,
+    batches_of,
+    best_batch,
+    compare,
+    loss_after,
+    measure_batches,
+    measure_steps,
+    positions_trainee,
+    write_accelerator,
+)
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
@@ -28,12 +37,18 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.config import OptimizerConfig
 
 SIZE = 3
-QUICK = Effort(2, 0.01)
-RECIPE = Recipe(SIZE, OptimizerConfig(warmup_steps=0), TrainerConfig())
-GAME = Game(SIZE, SearchConfig(simulations=8), SelfPlayConfig(workers=0))
+CONFIG = BenchConfig(
+    board=SIZE,
+    repeats=2,
+    seconds=0.01,
+    compiled=False,
+    optimizer=OptimizerConfig(warmup_steps=0),
+    search=SearchConfig(simulations=8),
+    selfplay=SelfPlayConfig(workers=0),
+)
 
 
 @pytest.fixture
@@ -48,14 +63,20 @@ def profile() -> DeviceProfile:
     return build_profile(AcceleratorConfig(device="cpu", threads=2, **fields))
 
 
+@pytest.fixture
+def subject(net: HexNet, profile: DeviceProfile) -> Subject:
+    return Subject(net, CONFIG, profile)
+
+
 def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measurement:
     return Measurement("training 6x64", "positions/s", "cpu", 2, precision, rate, rate, rate, 0.1, **fields)
 
 
 @pytest.mark.row("A29")
-def test_a_training_line_has_rate_parts_and_spread(net: HexNet, profile: DeviceProfile) -> None:
+def test_a_training_line_has_rate_parts_and_spread(subject: Subject) -> None:
+    net = subject.net
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    found = measure_steps(positions_trainee(net, RECIPE), QUICK, profile)
+    found = measure_steps(positions_trainee(subject), subject.effort, subject.profile)
     assert found.median is not None
     assert found.median > 0
     assert found.milliseconds == pytest.approx(1000 * 16 / found.median)
@@ -77,16 +98,13 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.row("A7")
-def test_the_search_for_a_batch_survives_full_memory(
-    net: HexNet, profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_search_for_a_batch_survives_full_memory(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Larger batches than the first that does not fit are not tried."""
     full_above(16, monkeypatch)
-    sizes = (8, 16, 32, 64)
-    found = dict(zip(sizes, measure_batches(net, RECIPE, QUICK, profile, sizes), strict=False))
-    assert list(found) == [8, 16, 32]
-    assert [one.fits for one in found.values()] == [True, True, False]
-    assert best_batch(found, None) in (8, 16)
+    monkeypatch.setattr(training, "SIZES", (8, 16, 32, 64))
+    found = measure_batches(subject)
+    assert [one.fits for one in found.lines] == [True, True, False]
+    assert re.fullmatch(r"batch (8|16) is the smallest within 5% .*", found.findings[0])
 
 
 @pytest.mark.row("A7")
@@ -105,7 +123,7 @@ def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
 @pytest.mark.row("A7")
 @pytest.mark.row("D23")
 def test_sizes_go_from_32_to_4096() -> None:
-    assert (batches.SIZES[0], batches.SIZES[-1]) == (32, 4096)
+    assert (training.SIZES[0], training.SIZES[-1]) == (32, 4096)
 
 
 @pytest.mark.row("A7")
@@ -147,10 +165,11 @@ class Slowed(Dataset[Any]):
 @pytest.mark.slow  # a loader that is slow takes its time
 def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """By a network that has much to compute."""
-    net, many = build_net(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
-    _, quick = measure_loader(net, GAME, RECIPE, QUICK, many)
-    data = EpochDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
-    _, slow = measure_loader(net, GAME, RECIPE, QUICK, many, Slowed(data))
+    net = build_net(NetConfig(channels=64, blocks=[4]))
+    many = Subject(net, CONFIG, replace(profile, train_batch=256))
+    _, quick = measure_window(many)
+    data = EpochDataset(played_window(many).epoch(batch=256, steps=8, seed=0, epoch=0))
+    _, slow = measure_window(many, Slowed(data))
     assert quick.load_share is not None
     assert slow.load_share is not None
     assert slow.load_share > quick.load_share
@@ -158,8 +177,8 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     assert slow.detail.startswith("loader-bound")
 
 
-def test_the_loader_of_recorded_games_is_measured_beside_training(profile: DeviceProfile) -> None:
-    found = measure_games_loader(SIZE, line(0.5), QUICK, profile)
+def test_the_loader_of_recorded_games_is_measured_beside_training(subject: Subject) -> None:
+    found = measure_games(subject, line(0.5))
     assert found.what == "loading recorded games, batch 16, 0 processes"
     assert found.median is not None
     assert found.detail == f"{found.median / 0.5:.1f} times the rate of training"
@@ -175,32 +194,34 @@ def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does()
 
 
 @pytest.mark.row("A8")
-def test_two_devices_do_the_same_work(net: HexNet, profile: DeviceProfile) -> None:
+def test_two_devices_do_the_same_work(subject: Subject) -> None:
     """The cpu stands in for the other device, so their losses are equal."""
-    slower = replace(profile, train_batch=profile.train_batch)
-    found = compare(net, RECIPE, QUICK, profile, slower)
-    assert set(found.speed_ups) == {"forward", "training"}
-    assert all(ratio > 0 for ratio in found.speed_ups.values())
-    alone = compare(net, RECIPE, QUICK, profile, None)
-    assert alone.speed_ups == {}
+    profile = subject.profile
+    found = compare(subject, profile, replace(profile, train_batch=profile.train_batch))
+    assert [re.sub(r"[\d.]+", "N", said) for said in found.findings[:2]] == [
+        f"{kind}: cpu at N times the rate of the cpu" for kind in ("forward", "training")
+    ]
+    assert found.findings[2] == found.findings[3]
+    alone = compare(subject, profile, None)
+    assert "no accelerator" in alone.findings[-1]
     assert [one.median for one in alone.lines if one.device != "cpu"] == [None, None]
     assert all(one.detail for one in alone.lines if one.device != "cpu")
 
 
 @pytest.mark.row("A8")
-def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(net: HexNet, profile: DeviceProfile) -> None:
-    found = [loss_after(net, RECIPE, profile, batches_of(SIZE, 16)) for _ in range(2)]
+def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(subject: Subject) -> None:
+    found = [loss_after(subject, subject.profile, batches_of(SIZE, 16)) for _ in range(2)]
     assert found[0] == found[1]
-    assert loss_after(net, RECIPE, profile, batches_of(SIZE, 32)) != found[0]
-    assert len(batches_of(SIZE, 4)) == optimisation.BATCHES
+    assert loss_after(subject, subject.profile, batches_of(SIZE, 32)) != found[0]
+    assert len(batches_of(SIZE, 4)) == training.BATCHES
 
 
 @pytest.mark.row("A28")
 @pytest.mark.row("A30")
-def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: HexNet, profile: DeviceProfile) -> None:
-    without_fused = build_net(replace(net.config, activation="silu"))
+def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(subject: Subject) -> None:
+    without_fused = replace(subject, net=build_net(replace(subject.net.config, activation="silu")))
     ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
-    plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways, 8)
+    plain, missing = measure_ways(without_fused, ways, 8)
     assert plain.median is not None
     assert plain.detail.startswith("100% of the fastest; same move 100.0%")
     assert missing.median is None
@@ -211,17 +232,18 @@ def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: 
 
 @pytest.mark.row("F3")
 def test_every_backend_has_a_row_and_an_absent_one_its_reason(
-    net: HexNet, profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    subject: Subject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(evaluation, "BATCHES", (1, 4))
-    monkeypatch.setattr(evaluation, "JUDGED_CALLS", 1)
+    monkeypatch.setattr(forward, "BATCHES", (1, 4))
+    monkeypatch.setattr(forward, "JUDGED_CALLS", 1)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        lines, said, grid = measure_table(net, SIZE, QUICK, replace(profile, threads=1), compiled=False)
+        found = measure_forward(replace(subject, profile=replace(subject.profile, threads=1)))
     finally:
         torch.set_num_threads(before)
+    lines, grid = found.lines, grid_of(found.lines)
     paths = ("eager", "fused", "winograd")
     assert [row[0] for row in grid.rows] == [f"{path} {dtype}" for dtype in ("float32", "bfloat16") for path in paths]
     assert grid.headings == ("backend", "batch 1", "batch 4", "refresh, ms", "")
@@ -229,8 +251,8 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     absent = {line.precision: line.detail for line in lines if line.median is None}
     assert absent["winograd bfloat16"]
     assert grid.to_markdown().count("\n|") == 2 + len(grid.rows)
-    assert all(sentence.startswith("accelerator.inference=auto takes in") for sentence in said)
-    assert "batch 1" in said[0]
+    assert all(sentence.startswith("accelerator.inference=auto takes in") for sentence in found.findings)
+    assert "batch 1" in found.findings[0]
 
 
 def test_only_the_ends_are_compiled_and_only_the_last_batch_frozen() -> None:

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.accelerate.profile import build_profile
 from hexlit.bench import trials
+from hexlit.bench.config import BenchConfig
+from hexlit.bench.measure import Subject
 from hexlit.bench.trials import TRIALS, measure_trials
 from hexlit.errors import UsageError
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import build_net
 
 STAND_IN = """
 import os, sys, time
@@ -25,16 +29,17 @@ with open(sys.argv[1], "a") as file:
 
 
 @pytest.fixture
-def profile(monkeypatch: pytest.MonkeyPatch) -> DeviceProfile:
+def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
     monkeypatch.setattr(trials, "ROUNDS", 2)
-    return build_profile(AcceleratorConfig(device="cpu", threads=2, precision="32-true"))
+    profile = build_profile(AcceleratorConfig(device="cpu", threads=2, precision="32-true"))
+    return Subject(build_net(NetConfig()), BenchConfig(), profile)
 
 
 @pytest.mark.row("D22")
 def test_as_many_run_at_once_as_the_line_says_with_a_share_of_the_threads_each(
-    profile: DeviceProfile, tmp_path: Path
+    subject: Subject, tmp_path: Path
 ) -> None:
-    lines, said = measure_trials(profile, (sys.executable, "-c", STAND_IN, str(tmp_path / "log")))
+    outcome = measure_trials(subject, (sys.executable, "-c", STAND_IN, str(tmp_path / "log")))
     found: dict[str, list[tuple[int, int, float, float]]] = {}
     for line in (tmp_path / "log").read_text().splitlines():
         threads, seed, where, begun, ended = line.split()
@@ -49,13 +54,15 @@ def test_as_many_run_at_once_as_the_line_says_with_a_share_of_the_threads_each(
     for where in ("0-2", "1-2"):
         spans = sorted((begun, ended) for *_, begun, ended in found[where])
         assert all(one[1] <= other[0] for one, other in zip(spans, spans[2:], strict=False)), "never three"
-    assert [line.threads for line in lines] == [2, 2]
-    medians = [line.milliseconds or 0.0 for line in lines]
-    assert said == [f"4 trainings, 2 at once: {medians[0] / medians[1]:.2f} times the rate of one after another"]
+    assert [line.threads for line in outcome.lines] == [2, 2]
+    medians = [line.milliseconds or 0.0 for line in outcome.lines]
+    assert outcome.findings == [
+        f"4 trainings, 2 at once: {medians[0] / medians[1]:.2f} times the rate of one after another"
+    ]
 
 
 @pytest.mark.row("D22")
-def test_a_training_that_fails_ends_the_measurement_and_all_others(profile: DeviceProfile, tmp_path: Path) -> None:
+def test_a_training_that_fails_ends_the_measurement_and_all_others(subject: Subject, tmp_path: Path) -> None:
     program = """
 import sys, time
 if "seed=2" in sys.argv:
@@ -66,5 +73,5 @@ if "accelerator.threads=1" in sys.argv:
 """
     began = time.monotonic()
     with pytest.raises(UsageError, match="what=trials: a training ended with 2: no such board"):
-        measure_trials(profile, (sys.executable, "-c", program))
+        measure_trials(subject, (sys.executable, "-c", program))
     assert time.monotonic() - began < 300, "none was waited for"

@@ -11,7 +11,7 @@ from hexlit.arena.config import SprtConfig
 from hexlit.arena.tournament import Block, MatchWorker
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
-from hexlit.commands import compiling, strength
+from hexlit.commands import kernels, strength
 from hexlit.commands.match import MatchConfig, games_at_once, main
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.strength import StrengthConfig
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.row("E14")
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setattr(actors, "connect", lambda config, count: Connection(fake, owned=True))
-    monkeypatch.setattr(compiling, "is_compiled", lambda name: True)  # what is not, is compiled where it is called
+    monkeypatch.setattr(kernels, "is_compiled", lambda name: True)  # what is not, is compiled where it is called
     return fake
 
 

@@ -101,14 +101,25 @@ def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> 
 
 
 USES = {
-    "search": "import numpy as n; from hexlit.search import search as s; from hexlit.search.evaluator import "
-    "UniformEvaluator; from hexlit.search.config import SearchConfig; s.Search(SearchConfig(simulations=9), size=4, games=2).run(n.zeros((2, 16), n.int8), n.ones(2, n.int8), "
-    "UniformEvaluator())",
-    "solver": "from hexlit.hex.solver import Solver; import numpy as n; Solver(4).solve(n.zeros(16, n.int8), 1)",
-    "two_distance": "from hexlit.arena.baselines import TwoDistancePlayer as P; import numpy as n; "
-    "P(depth=2).choose(n.zeros((2, 16), n.int8), n.ones(2, n.int8))",
-    "rollouts": "from hexlit.arena.baselines import RolloutPlayer as P; import numpy as n; "
-    "P(simulations=9).choose(n.zeros((2, 16), n.int8), n.ones(2, n.int8))",
+    "search": """
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import UniformEvaluator
+from hexlit.search.search import Search
+search = Search(SearchConfig(simulations=9), size=4, games=2)
+search.run(np.zeros((2, 16), np.int8), np.ones(2, np.int8), UniformEvaluator())
+""",
+    "solver": """
+from hexlit.hex.solver import Solver
+Solver(4).solve(np.zeros(16, np.int8), 1)
+""",
+    "two_distance": """
+from hexlit.arena.baselines import TwoDistancePlayer
+TwoDistancePlayer(depth=2).choose(np.zeros((2, 16), np.int8), np.ones(2, np.int8))
+""",
+    "rollouts": """
+from hexlit.arena.baselines import RolloutPlayer
+RolloutPlayer(simulations=9).choose(np.zeros((2, 16), np.int8), np.ones(2, np.int8))
+""",
 }
 
 
@@ -122,5 +133,5 @@ def test_what_a_set_is_for_compiles_nothing_more(name: str, tmp_path: Path) -> N
         process.wait()
     before = set(tmp_path.rglob("*.nbc"))
     assert before
-    subprocess.run([sys.executable, "-c", USES[name]], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", f"import numpy as np\n{USES[name]}"], check=True, env=environment)
     assert set(tmp_path.rglob("*.nbc")) == before

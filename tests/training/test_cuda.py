@@ -11,13 +11,15 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.bench.positions import Recipe, batches_of, loss_after
+from hexlit.bench.config import BenchConfig
+from hexlit.bench.measure import Subject
+from hexlit.bench.training import batches_of, loss_after
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import random_planes
 from hexlit.nets.tower import build_net
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.config import OptimizerConfig
 from hexlit.training.usage import StepClock
 
 pytestmark = [
@@ -127,11 +129,7 @@ def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
 
 @pytest.mark.row("A8")
 def test_a_few_steps_on_cpu_and_cuda_come_to_the_same_loss() -> None:
-    recipe, net = Recipe(SIZE, OPTIMIZER, TrainerConfig()), build_net(NetConfig(channels=32, blocks=[2]))
-    losses = [
-        loss_after(
-            net, recipe, build_profile(AcceleratorConfig(device=device, precision="32-true")), batches_of(SIZE, 64)
-        )
-        for device in ("cpu", "cuda")
-    ]
+    net, config = build_net(NetConfig(channels=32, blocks=[2])), BenchConfig(board=SIZE, optimizer=OPTIMIZER)
+    profiles = [build_profile(AcceleratorConfig(device=device, precision="32-true")) for device in ("cpu", "cuda")]
+    losses = [loss_after(Subject(net, config, profile), profile, batches_of(SIZE, 64)) for profile in profiles]
     assert losses[1] == pytest.approx(losses[0], rel=0.01)

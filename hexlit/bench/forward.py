@@ -1,0 +1,200 @@
+"""The network in evaluation: every backend of the device, after its weights were refreshed."""
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+import torch
+
+from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
+from hexlit.accelerate.profile import DeviceProfile, automatic_backend
+from hexlit.bench.measure import (
+    Measurement,
+    Outcome,
+    Setting,
+    Subject,
+    Work,
+    beside,
+    measured,
+    not_measured,
+    rates_in_turn,
+    short,
+)
+from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
+
+BATCHES = (1, 8, 64, 256)
+"""Batches from a single game to a device's share of self-play."""
+JUDGED_POSITIONS = 512
+JUDGED_CALLS = 64
+"""Most positions that are compared with the plain network, as a number of calls."""
+REFRESHES = 5
+UNIT = "positions/s"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to evaluate the network."""
+
+    backend: str
+    dtype: torch.dtype
+    frozen: bool = False
+    """Compiled with the weights as constants: the fastest way, but new weights need seconds of compiling."""
+
+    @property
+    def name(self) -> str:
+        """Name such as `compile bfloat16, frozen weights`."""
+        return f"{self.backend} {short(self.dtype)}" + (", frozen weights" if self.frozen else "")
+
+
+def own_way(profile: DeviceProfile) -> Way:
+    """The way that self-play takes; the evaluator decides it if its backend is `auto`."""
+    return Way(profile.inference, profile.inference_dtype)
+
+
+def ways_of(device: torch.device) -> list[Way]:
+    """Every backend of `device`, in float32 and in the faster format there."""
+    if device.type == "cpu":
+        backends = ("eager", "compile", "fused", "winograd")
+        ways = [Way(backend, dtype) for dtype in (torch.float32, torch.bfloat16) for backend in backends]
+        return [*ways, Way("compile", torch.bfloat16 if cpu_has_bf16() else torch.float32, frozen=True)]
+    if device.type == "cuda":
+        fast = torch.bfloat16 if cuda_has_bf16(device) else torch.float16
+        ways = [Way("eager", torch.float32), Way("eager", fast), Way("graph", torch.float32), Way("graph", fast)]
+        return [*ways, Way("compile", fast)]
+    return [Way("eager", torch.float32), Way("eager", torch.float16), Way("eager", torch.bfloat16)]
+
+
+def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: bool) -> list[Way]:
+    """Those of `ways` to measure at `batch`. `torch.compile` takes long: only at the first and last batch, frozen at
+    the last.
+
+    With `compiled` off, nothing is compiled.
+    """
+    kept = [way for way in ways if way.backend != "compile" or (compiled and batch in (batches[0], batches[-1]))]
+    return [way for way in kept if not way.frozen or batch == batches[-1]]
+
+
+def measure_forward(subject: Subject) -> Outcome:
+    """`measure_ways` for every way at every batch, and what `auto` takes."""
+    profile = subject.profile
+    batches = list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.evaluation_batch})
+    ways = ways_of(profile.device)
+    lines = [
+        line
+        for batch in batches
+        for line in measure_ways(subject, ways_at(batch, batches, ways, subject.config.compiled), batch)
+    ]
+    formats = dict.fromkeys([torch.float32, profile.inference_dtype])
+    return Outcome(lines, [_automatic(subject, dtype, batches) for dtype in formats])
+
+
+def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Measurement]:
+    """Positions per second through the evaluator of self-play, including copies, masks and softmax.
+
+    The weights are refreshed before the measurement. A backend that only works with its first weights is thus exposed.
+    """
+    subject.net.eval()
+    # Code compiled for one network would serve the next of the same shape, frozen or not: frozen ones are kept apart.
+    result = _measure_together(subject, [way for way in ways if not way.frozen], batch)
+    result += [line for way in ways if way.frozen for line in _measure_together(subject, [way], batch)]
+    fastest = max((line.median for line in result if line.median is not None), default=None)
+    return [replace(beside(line, fastest, "{ratio:.0%} of the fastest"), batch=batch) for line in result]
+
+
+def measure_own_forward(subject: Subject, profile: DeviceProfile) -> Measurement:
+    """As `measure_ways`, by the backend of self-play on the device of `profile`, or by the one that replaces it."""
+    evaluator = _evaluator(subject, profile, profile.evaluation_batch)
+    rates = rates_in_turn(subject.effort, {"": _work_of(evaluator)}, profile)[""]
+    return _line(subject, evaluator, rates, f"{evaluator.backend} {short(evaluator.dtype)}")
+
+
+def _evaluator(subject: Subject, profile: DeviceProfile, batch: int) -> NetworkEvaluator:
+    return NetworkEvaluator(subject.net.eval(), size=subject.config.board, swap=False, batch=batch, profile=profile)
+
+
+def _automatic(subject: Subject, dtype: torch.dtype, batches: Sequence[int]) -> str:
+    """The backend that `accelerator.inference=auto` takes in the number format `dtype`, as a sentence."""
+    profile = subject.profile
+    asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
+    taken = {batch: _evaluator(subject, asked, batch) for batch in batches}
+    names = ", ".join(f"{one.backend} {short(one.dtype)} at batch {batch}" for batch, one in taken.items())
+    return f"accelerator.inference=auto takes in {short(dtype)}: {names}"
+
+
+def _measure_together(subject: Subject, ways: Sequence[Way], batch: int) -> list[Measurement]:
+    torch.compiler.reset()
+    built = {way: _build(subject, way, batch) for way in ways}
+    works = {way.name: _work_of(result) for way, result in built.items() if isinstance(result, NetworkEvaluator)}
+    rates = rates_in_turn(subject.effort, works, subject.profile)
+    lines = []
+    for way, result in built.items():
+        if isinstance(result, str):
+            lines.append(not_measured(_what(subject, batch), UNIT, Setting.of(subject.profile, way.name), result))
+            continue
+        line = _line(subject, result, rates[way.name], way.name)
+        lines.append(line if way.frozen else replace(line, refresh_milliseconds=_refresh_milliseconds(subject, result)))
+    return lines
+
+
+def _build(subject: Subject, way: Way, batch: int) -> NetworkEvaluator | str:
+    """The evaluator with refreshed weights, or the reason for its absence."""
+    if subject.profile.device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
+        return "this processor does not multiply bfloat16"
+    if way.backend == "winograd" and way.dtype != torch.float32:
+        return "winograd computes in float32"
+    asked = replace(subject.profile, inference=way.backend, inference_dtype=way.dtype)
+    with _freezing() if way.frozen else contextlib.nullcontext():
+        evaluator = _evaluator(subject, asked, batch)
+    if (evaluator.backend, evaluator.dtype) != (way.backend, way.dtype):
+        return f"not here: {evaluator.backend} {short(evaluator.dtype)} takes its place"
+    if not way.frozen:
+        evaluator.refresh(subject.net)
+    return evaluator
+
+
+def _work_of(evaluator: NetworkEvaluator) -> Work:
+    planes = random_planes(evaluator.batch, evaluator.size)
+    policy, value = np.zeros((evaluator.batch, evaluator.actions), np.float32), np.zeros(evaluator.batch, np.float32)
+
+    def forward(rounds: int) -> float:
+        for _ in range(rounds):
+            evaluator.evaluate(planes, policy, value)
+        return float(evaluator.batch * rounds)
+
+    return forward
+
+
+def _line(subject: Subject, evaluator: NetworkEvaluator, rates: list[float], precision: str) -> Measurement:
+    batch, on = evaluator.batch, Setting.of(evaluator.profile, precision)
+    line = measured(rates, what=_what(subject, batch), unit=UNIT, on=on, first_call_seconds=evaluator.build_seconds)
+    judged = random_planes(min(JUDGED_POSITIONS, JUDGED_CALLS * batch), evaluator.size)
+    agreement = measure_agreement(subject.net, evaluator, judged)
+    return replace(
+        line,
+        milliseconds=1000 * batch / line.median if line.median else None,
+        detail=f"same move {agreement.same_move:.1%}, policy off {agreement.policy_error:.2%}, "
+        f"value off {agreement.value_error:.4f}",
+    )
+
+
+def _refresh_milliseconds(subject: Subject, evaluator: NetworkEvaluator) -> float:
+    taken = []
+    for _ in range(REFRESHES):
+        start = time.perf_counter()
+        evaluator.refresh(subject.net)
+        taken.append(1000 * (time.perf_counter() - start))
+    return median(taken)
+
+
+def _what(subject: Subject, batch: int) -> str:
+    return f"forward {subject.net_name}, batch {batch}"
+
+
+def _freezing() -> contextlib.AbstractContextManager[object]:
+    from torch._inductor import config
+
+    patched: contextlib.AbstractContextManager[object] = config.patch(freezing=True)
+    return patched

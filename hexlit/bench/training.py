@@ -1,0 +1,393 @@
+"""The optimisation step as in training, through Lightning with everything around it: of Hex, and of any task.
+
+Also the best batch size of a machine, and the CPU beside the accelerator.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import lightning as L
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.device import why_missing
+from hexlit.accelerate.events import synchronize
+from hexlit.accelerate.memory import GIB, peak_bytes, reset_peak
+from hexlit.accelerate.process_tree import ProcessTree
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.accelerate.resources import ResourceSampler
+from hexlit.bench.forward import measure_own_forward
+from hexlit.bench.measure import Effort, Measurement, Outcome, Setting, Subject, beside, measured, not_measured
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.nets.evaluator import random_planes
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.module import HexModule, Positions
+from hexlit.training.batches import batch_size, parts_of
+from hexlit.training.distributed import precision_arguments
+from hexlit.training.module import TrainedModule
+from hexlit.training.phases import Display, PhaseClock
+from hexlit.training.task import Session, Task
+from hexlit.training.usage import PARTS, StepClock
+
+WARM_UP = 3
+"""Steps that do not count: the first ones allocate, choose kernels, and compile."""
+
+BATCHES = 8
+"""Number of different batches; with a single one the gradients soon become denormal numbers, slow on a cpu."""
+
+SAMPLED_EVERY = 0.1
+"""Seconds between two readings of the process's memory; a reading takes about a millisecond."""
+
+EPSILON = 1e-9
+
+SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+"""Batch sizes to choose from."""
+NEARLY = 0.95
+"""Share of the best rate that counts as equally good."""
+
+
+@dataclass(frozen=True)
+class Trainee:
+    """A network to train, with its data."""
+
+    name: str
+    """Name in every line, such as `6x64`."""
+    unit: str
+    """Name of an example, in the plural."""
+    set_up: Callable[[DeviceProfile], tuple[TrainedModule, Iterable[Any]]]
+    """A fresh module, and batches of `profile.train_batch` examples that can be iterated repeatedly."""
+
+
+def positions_trainee(subject: Subject, data: Iterable[Any] | None = None) -> Trainee:
+    """Copies of the network, trained on the batches of `data`, or on random positions."""
+    size = subject.config.board
+
+    def set_up(profile: DeviceProfile) -> tuple[HexModule, Iterable[Any]]:
+        return _copy(subject, profile), batches_of(size, profile.train_batch) if data is None else data
+
+    return Trainee(subject.net_name, "positions", set_up)
+
+
+@contextmanager
+def task_trainee(name: str, make: Callable[[], Task], display: Display) -> Iterator[Trainee]:
+    """The task from `make`, new at every call, on the first batches of its data; all are closed in the end."""
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+
+        def made() -> Task:
+            task = make()
+            stack.callback(task.close)
+            return task
+
+        def set_up(profile: DeviceProfile) -> tuple[TrainedModule, list[Any]]:
+            task = made()
+            clock = PhaseClock(None, units=task.units)
+            task.set_up(Session(Path(folder), profile, clock, display, first_epoch=0, trial=False, deadline=None))
+            return task.module, _first_batches(task, profile.train_batch)
+
+        yield Trainee(name, made().unit, set_up)
+
+
+def _first_batches(task: Task, size: int) -> list[Any]:
+    """The first whole batches of training data.
+
+    Raises:
+        UsageError: there is none.
+    """
+    data = task.data
+    data.trainer = L.Trainer(logger=False, enable_checkpointing=False, accelerator="cpu")  # some ask it for the epoch
+    data.prepare_data()
+    data.setup("fit")
+    result = list(islice((batch for batch in data.train_dataloader() if batch_size(batch) == size), BATCHES))
+    if not result:
+        raise UsageError(
+            f"accelerator.train_batch={size}: the training data has no batch of as many {task.unit}; choose fewer"
+        )
+    return result
+
+
+def _copy(subject: Subject, profile: DeviceProfile) -> HexModule:
+    """A module that trains the weights of the network, and leaves the network unchanged."""
+    config = subject.config
+    trainer = replace(config.trainer, monitor="train.loss")  # nothing is monitored here
+    settings = HexTrainConfig(board=config.board, net=subject.net.config, optimizer=config.optimizer, trainer=trainer)
+    module = HexModule(settings, profile)
+    module.net.load_state_dict(subject.net.state_dict())
+    return module
+
+
+def batches_of(size: int, batch: int) -> list[Positions]:
+    """A few batches, the same on every device: random stones, equal policies over free cells, random values."""
+    planes = torch.from_numpy(random_planes(BATCHES * batch, size))
+    free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float() + 1e-6
+    value = torch.rand(BATCHES * batch, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    whole = (planes, free / free.sum(1, keepdim=True), value)
+    return list(parts_of(whole, batch))
+
+
+def measure_train(subject: Subject) -> Outcome:
+    """`measure_training` of the network on random positions."""
+    return measure_training(positions_trainee(subject), subject.effort, subject.profile)
+
+
+def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Outcome:
+    """Examples per second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
+    precisions = list(dict.fromkeys(["32-true", *_mixed(profile)]))
+    variants = [replace(profile, precision=precision, compile=False) for precision in precisions]
+    variants += [replace(variants[-1], compile=True)]
+    if not any((one.precision, one.compile) == (profile.precision, profile.compile) for one in variants):
+        variants.append(profile)
+    lines = [measure_steps(trainee, effort, variant) for variant in variants]
+    plain = lines[0].median
+    return Outcome([beside(line, plain, "{ratio:.2f} of 32-true") for line in lines], advice(lines))
+
+
+def advice(found: list[Measurement]) -> list[str]:
+    """Suggestions from the measured lines of training (row C19); none if the faster setting is the default one."""
+    rates = {line.precision: line.median for line in found if line.what.startswith("training") and line.median}
+    plain, message = rates.get("32-true"), []
+    for name, rate in rates.items():
+        mixed = name.removesuffix(" compiled")
+        if plain and name == mixed != "32-true" and rate < plain:
+            message.append(
+                f"{name} trains at {rate / plain:.2f} of the rate of 32-true: use accelerator.precision=32-true"
+            )
+        if name != mixed and mixed in rates and rate > 1.1 * rates[mixed]:
+            message.append(
+                f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: worth accelerator.compile=true "
+                "where a run is long beside its compiling"
+            )
+    return message
+
+
+def _mixed(profile: DeviceProfile) -> list[str]:
+    if profile.device.type == "cpu":
+        return [profile.precision] if profile.precision != "32-true" else []
+    return ["bf16-mixed", "16-mixed"]
+
+
+def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Measurement:
+    """Steps of `profile.train_batch` examples, from fresh weights.
+
+    When memory runs out, the micro-batch is halved, as in training; the line says so.
+    """
+    what, unit = f"training {trainee.name}, batch {profile.train_batch}", f"{trainee.unit}/s"
+    on = Setting.of(profile, profile.precision + (" compiled" if profile.compile else ""))
+    # 16-mixed unscales outside the optimizer's kernel.
+    profile = replace(profile, fused_optimizer=profile.fused_optimizer and profile.precision != "16-mixed")
+    torch.manual_seed(0)
+    module, batches = trainee.set_up(profile)
+    clock = module.clock
+    reset_peak(profile.device)
+    compile_seconds = module.prepare()
+    if profile.compile and compile_seconds is None:
+        return not_measured(what, unit, on, "torch.compile fails here")
+    laps = Laps(effort, profile, clock)
+    loader = DataLoader(Endless(batches), batch_size=None)
+    try:
+        with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
+            fit(module, loader, profile, [clock, laps])
+    except UsageError as error:
+        return not_measured(what, unit, on, str(error))
+    of_host = profile.device.type == "cpu"
+    peak = sampler.mean().host_bytes_peak if of_host else peak_bytes(profile.device)[0]
+    line = measured(
+        [profile.train_batch / seconds for seconds in laps.seconds],
+        what=what,
+        unit=unit,
+        on=on,
+        first_call_seconds=laps.first_seconds,
+    )
+    row = clock.latest
+    spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
+    whole = sum(spent.values()) or EPSILON
+    parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
+    halved = (
+        "" if module.micro_batch == profile.micro_batch else f", micro-batch {module.micro_batch} as memory ran out"
+    )
+    return replace(
+        line,
+        compile_seconds=compile_seconds,
+        milliseconds=1000 * profile.train_batch / line.median if line.median else None,
+        peak_bytes=peak,
+        load_share=spent["load"] / whole,
+        fits=not halved,
+        detail=parts + halved,
+    )
+
+
+class Endless(IterableDataset[Any]):
+    """The batches of a list or of a loader, again and again."""
+
+    def __init__(self, batches: Iterable[Any]) -> None:
+        """Begin again whenever `batches` have ended."""
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give batches without end."""
+        while True:
+            yield from self._batches
+
+
+class Laps(L.Callback):
+    """Times each step after the warm-up, and ends the training when there are enough."""
+
+    def __init__(self, effort: Effort, profile: DeviceProfile, clock: StepClock) -> None:
+        """`effort.repeats` steps or more, of at least `effort.repeats * effort.seconds` in total; `clock` restarts."""
+        self._effort = effort
+        self._clock = clock
+        self._device = profile.device
+        self._last = time.perf_counter()
+        self._steps = 0
+        self.first_seconds = 0.0
+        self.seconds: list[float] = []
+
+    def on_train_batch_start(self, trainer: L.Trainer, *_: Any) -> None:
+        if not self._steps:
+            self._last = time.perf_counter()
+
+    def on_train_batch_end(self, trainer: L.Trainer, *_: Any) -> None:
+        synchronize(self._device)
+        now = time.perf_counter()
+        self._steps += 1
+        if self._steps == 1:
+            self.first_seconds = now - self._last
+        elif self._steps > WARM_UP:
+            self.seconds.append(now - self._last)
+        if self._steps == WARM_UP:
+            self._clock.restart()
+        self._last = now
+        enough = self._effort.repeats * self._effort.seconds
+        if len(self.seconds) >= self._effort.repeats and sum(self.seconds) >= enough:
+            trainer.should_stop = True
+
+
+def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
+    """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
+    trainer = L.Trainer(
+        accelerator=profile.accelerator,
+        devices=profile.devices,
+        **precision_arguments(profile),
+        max_epochs=1,
+        callbacks=callbacks,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(module, loader)
+
+
+def measure_batches(subject: Subject) -> Outcome:
+    """The batch size of this machine: the smallest that is nearly as fast as any; written to a config if requested.
+
+    Sizes are tried in ascending order, until one does not fit into memory at once.
+
+    Raises:
+        UsageError: none of them fits into memory.
+    """
+    trainee, rates = positions_trainee(subject), {}
+    for batch in SIZES:
+        profile = replace(subject.profile, train_batch=batch, micro_batch=batch)
+        rates[batch] = line = measure_steps(trainee, subject.effort, profile)
+        if not line.fits or line.median is None:
+            break
+    batch = best_batch(rates, subject.config.accelerator.memory_cap)
+    message = [f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"]
+    if subject.config.write is not None:
+        command = write_accelerator(Path(subject.config.write), subject.profile, batch)
+        message.append(f"written to {subject.config.write}; use it by `{command}`")
+    return Outcome(list(rates.values()), message)
+
+
+def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
+    """The smallest batch that fits into memory and is within 5% of the best rate; `cap` is in GiB.
+
+    Raises:
+        UsageError: none of them fits into memory.
+    """
+    fitting = {
+        batch: line.median
+        for batch, line in rates.items()
+        if line.median is not None and line.fits and not (cap and line.peak_bytes and line.peak_bytes > cap * GIB)
+    }
+    if not fitting:
+        raise UsageError(
+            f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}; choose a smaller net"
+        )
+    best = max(fitting.values())
+    return min(batch for batch, rate in fitting.items() if rate >= NEARLY * best)
+
+
+def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
+    """Write a config of the group `accelerator` with this batch, and return the command that uses it.
+
+    `path` is a YAML file in a folder `accelerator`, where Hydra looks for the group.
+    """
+    command = f"hexlit train --config-dir {path.resolve().parent.parent} accelerator={path.stem}"
+    lines = [f"# {command}", "defaults:", f"  - {profile.device.type}", "  - _self_"]
+    lines += [f"device: {profile.device}", f"train_batch: {batch}"]
+    write_text_atomic(path, "\n".join(lines) + "\n")
+    return command
+
+
+def compare_devices(subject: Subject) -> Outcome:
+    """The CPU beside the accelerator: the same network and batches, and the same loss at the end."""
+    profile, threads = subject.profile, subject.config.accelerator.threads
+    cpu = build_profile(
+        AcceleratorConfig(
+            device="cpu",
+            threads=threads,
+            train_batch=profile.train_batch,
+            evaluation_batch=profile.evaluation_batch,
+        )
+    )
+    return compare(subject, cpu, None if profile.device.type == "cpu" else profile)
+
+
+def compare(subject: Subject, cpu: DeviceProfile, other: DeviceProfile | None) -> Outcome:
+    """Forward and training on the CPU, and on `other`, each with its own profile; None: there is no accelerator."""
+    lines: list[Measurement] = []
+    rates: dict[str, list[float]] = {"forward": [], "training": []}
+    losses = []
+    for profile in [cpu] if other is None else [cpu, other]:
+        forward = measure_own_forward(subject, profile)
+        training = measure_steps(positions_trainee(subject), subject.effort, profile)
+        for kind, line in (("forward", forward), ("training", training)):
+            lines.append(line)
+            rates[kind] += [line.median] if line.median is not None else []
+        plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
+        plain.apply()  # no TF32, which would disturb the comparison
+        loss = loss_after(subject, plain, batches_of(subject.config.board, profile.train_batch))
+        losses.append(f"loss in float32 after the same {BATCHES} steps on {profile.device}: {loss:.6f}")
+        profile.apply()
+    if other is None:
+        where = [torch.device(name) for name in ("cuda:0", "mps")]
+        what, unit = "forward and training", "positions/s"
+        lines += [not_measured(what, unit, Setting(str(device), 0, "–"), why_missing(device)) for device in where]
+        return Outcome(lines, [*losses, "there is no accelerator to compare the cpu with; `hexlit doctor` says why"])
+    ratios = {kind: both[1] / both[0] for kind, both in rates.items() if len(both) == 2}
+    faster = [f"{kind}: {other.device} at {ratio:.2f} times the rate of the cpu" for kind, ratio in ratios.items()]
+    return Outcome(lines, [*faster, *losses])
+
+
+def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions]) -> float:
+    """Mean loss over `batches` in float32 after one step on each, to compare devices.
+
+    Batch norm normalises by the batch, as in training: its running statistics need more than a few steps.
+    """
+    torch.manual_seed(0)
+    module = _copy(subject, profile)
+    fit(module, DataLoader(batches, batch_size=None), profile, [])  # type: ignore[arg-type]
+    module.to("cpu").train()
+    with torch.no_grad():
+        return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
