@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"hexlit: {_unknown_command(name)}", file=sys.stderr)
         return 2
     if not HELP_FLAGS.isdisjoint(overrides):
-        from hexlit.commands.manual.answer import answer  # imports no command, nor Hydra
+        from hexlit.commands.manual.page import answer  # imports Hydra, but no torch
 
         return answer(name, overrides)
     return _run(name, overrides)

@@ -1,6 +1,6 @@
 """Declared settings: each is refused outside its words or its range, and told by the help as the check knows it."""
 
-import ast
+import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.core.config_store import ConfigStore
 
+from hexlit.cli import COMMANDS
 from hexlit.commands import tasks
-from hexlit.commands.manual.schema_places import places
-from hexlit.commands.manual.schemas import schema_of
-from hexlit.commands.manual.source import NotPlainError, class_of, value_of
 from hexlit.errors import UsageError
 from hexlit.settings import RANGE, WORDS, Interval, Settings, check_word, number, one_of, some_of
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hexlit"
-ALL = places([], [])[0]
 SOUND: dict[str, dict[str, Any]] = {
     "GamesConfig": {"action": "stats", "source": "games"},
     "PlanConfig": {"rates": "pace"},
@@ -114,7 +112,12 @@ def nested(kind: type, prefix: str = "") -> Iterator[tuple[str, type]]:
 
 def configurations() -> list[tuple[str, type]]:
     """All dataclasses of all commands and tasks, by the beginning of their keys."""
-    found = [pair for place in ALL.values() for pair in nested(tasks.found(place))]
+    for module in (*(module for module, _ in COMMANDS.values()), "hexlit.commands.htp_program"):
+        importlib.import_module(module)
+    tasks.register(["task=forecast,classify"])
+    store = ConfigStore.instance()
+    names = [name for name in store.list("") if name.endswith("_schema.yaml")]
+    found = [pair for name in names for pair in nested(store.load(name).node._metadata.object_type)]
     return sorted({*found}, key=lambda pair: (pair[1].__module__, pair[1].__qualname__, pair[0]))
 
 
@@ -157,36 +160,8 @@ def test_every_declared_range_is_checked_and_holds_the_default(prefix: str, kind
                 kind(**{**SOUND.get(kind.__name__, {}), one.name: odd})
 
 
-@every_configuration
-def test_no_dataclass_looks_for_a_text_among_words_by_itself(prefix: str, kind: type) -> None:
-    module = kind.__module__
-    found = class_of(module, kind.__name__)
-    assert found is not None
-    for node in ast.walk(found[1]):
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn):
-            try:
-                words = value_of(node.comparators[0], module)
-            except NotPlainError:
-                continue
-            field = node.left.attr if isinstance(node.left, ast.Attribute) else ""
-            alike = all(isinstance(word, str) for word in words)
-            assert not alike or (kind.__name__, field) in OWN_MESSAGES, ast.unparse(node)
-
-
 def test_one_module_alone_writes_the_message() -> None:
     """So no check of words has an undeclared list: what lies outside of dataclasses calls `check_word`."""
     writes = re.compile(r"choose ((one|some) of )?\{|must be (one|some) of \{")
     found = [path for path in sorted(PACKAGE.rglob("*.py")) if writes.search(path.read_text(encoding="utf-8"))]
-    assert [path.relative_to(PACKAGE).as_posix() for path in found if path.parts[-2] != "manual"] == ["settings.py"]
-
-
-@pytest.mark.parametrize("place", ALL.values(), ids=ALL)
-def test_the_help_reads_the_words_and_ranges_that_the_check_knows(place: str) -> None:
-    declared = {
-        f"{prefix}{one.name}": one.metadata for prefix, kind in nested(tasks.found(place)) for one in fields(kind)
-    }
-    settings = schema_of(place).settings
-    words = {key: metadata[WORDS] for key, metadata in declared.items() if WORDS in metadata}
-    ranges = {key: str(metadata[RANGE]) for key, metadata in declared.items() if RANGE in metadata}
-    assert {one.key: one.choices for one in settings if one.choices} == words
-    assert {one.key: one.range for one in settings if one.range} == ranges
+    assert [path.relative_to(PACKAGE).as_posix() for path in found] == ["settings.py"]

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.arguments import overrides
 from hexlit.api.frames import frame
-from hexlit.commands import bench_task
-from hexlit.commands.bench_hex import measured
-from hexlit.commands.bench_settings import BenchConfig
+from hexlit.bench.config import BenchConfig
+from hexlit.commands.bench import measured, of_train, split
 from hexlit.commands.in_process import settings_of, untouched_process
 from hexlit.commands.tasks import register
 from hexlit.tasks.run_config import RunConfig
@@ -69,10 +68,9 @@ def measure(*arguments: str, **settings: Any) -> Bench:
 
 
 def _report(argv: list[str]) -> "Report":
-    named = [argument for argument in argv if argument.startswith("task=")]
-    if named and named[-1] != "task=hex":
-        register(argv)
-        asked, own = bench_task.of_training(argv)
-        return bench_task.measured(settings_of("bench_task", own, RunConfig), asked)
-    own = [argument for argument in argv if argument not in named]
-    return measured(settings_of("bench", own, BenchConfig), lambda doing: None)
+    if not of_train(argv):
+        return measured(settings_of("bench", [argument for argument in argv if argument != "task=hex"], BenchConfig))
+    whole = argv if any(argument.startswith("task=") for argument in argv) else ["task=hex", *argv]
+    register(whole)
+    asked, rest = split(whole)
+    return measured(asked, settings_of("bench_task", rest, RunConfig))

@@ -20,10 +20,9 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import hydra
-from hydra._internal.utils import get_args_parser
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import CompactHydraException, InstantiationException
@@ -32,10 +31,10 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import claim
-from hexlit.commands.composing import composed_once
+from hexlit.commands.composing import CONFIG_PACKAGE, VERSION_BASE, flags_and_overrides
 from hexlit.commands.machine_errors import machine_error
 from hexlit.commands.refused import Refused
-from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
+from hexlit.commands.user_errors import explain, one_line
 from hexlit.errors import UsageError
 
 Schema = TypeVar("Schema")
@@ -56,7 +55,7 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
         TypeError: the YAML does not name the schema in its defaults list (a bug).
     """
     try:
-        _refuse_extra_keys(config)
+        _refuse_other_keys(config)
         result = OmegaConf.to_object(config)
     except OmegaConfBaseException as error:
         raise UsageError(explain(error, "", [])) from error
@@ -65,17 +64,19 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
     return result
 
 
-def _refuse_extra_keys(config: DictConfig, prefix: str = "") -> None:
-    """Refuse keys added with Hydra's +key=value that no schema has and no code would read."""
+def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
+    """Refuse keys that Hydra's +key=value has added or ~key has removed: the settings are those of the schema."""
     schema = OmegaConf.get_type(config)
-    fields = {field.name for field in dataclasses.fields(schema)} if dataclasses.is_dataclass(schema) else None
-    for key in config:
-        name = f"{prefix}{key!s}"
-        if fields is not None and key not in fields:
-            raise UsageError(f"unknown key {name!r}: the keys are {', '.join(sorted(fields))}")
-        node = config._get_node(str(key))
+    keys = {str(key) for key in config}
+    names = {field.name for field in dataclasses.fields(schema)} if dataclasses.is_dataclass(schema) else keys
+    for key in sorted(keys - names):
+        raise UsageError(f"unknown key {f'{prefix}{key}'!r}: the keys are {', '.join(sorted(names))}")
+    for key in sorted(names - keys):
+        raise UsageError(f"~{prefix}{key}: no setting can be removed; give it another value, {prefix}{key}=VALUE")
+    for key in keys:
+        node = config._get_node(key)
         if isinstance(node, DictConfig) and not (node._is_none() or node._is_missing() or node._is_interpolation()):
-            _refuse_extra_keys(node, f"{name}.")
+            _refuse_other_keys(node, f"{prefix}{key}.")
 
 
 def run(
@@ -118,7 +119,7 @@ def _run(
     arguments = argv
     try:
         arguments = _arguments(prepare(argv))
-        with _command_line(arguments), composed_once(arguments):
+        with _command_line(arguments):
             application = hydra.main(f"pkg://{CONFIG_PACKAGE}", config_name, VERSION_BASE)(_watched(task, bugs))
             application()
     except Refused as refused:
@@ -141,22 +142,11 @@ def _run(
 
 
 def _arguments(argv: list[str]) -> list[str]:
-    """`argv` with flags first, since argparse takes overrides in one piece; refuses flags unknown to Hydra."""
-    parser = get_args_parser()
-    parser.error = _refuse_flag  # type: ignore[method-assign]  # argparse prints its whole usage instead
-    known, rest = parser.parse_known_args(argv)
-    unknown = [argument for argument in rest if argument.startswith("-")]
-    if unknown:
-        key = unknown[0].strip("-").partition("=")[0].replace("-", "_")
-        raise Refused(UsageError(f"unknown flag {unknown[0]}: settings have no dashes, as in {key}=VALUE"))
-    if known.experimental_rerun is not None:
-        raise Refused(UsageError("--experimental-rerun reads a pickle, which hexlit never does; repeat the overrides"))
-    overrides = [*known.overrides, *rest]
+    """`argv` with flags first, since argparse takes overrides in one piece; raises `UsageError`."""
+    flags, overrides = flags_and_overrides(argv)
+    if flags.experimental_rerun is not None:
+        raise UsageError("--experimental-rerun reads a pickle, which hexlit never does; repeat the overrides")
     return [argument for argument in argv if argument not in overrides] + overrides
-
-
-def _refuse_flag(message: str) -> NoReturn:
-    raise Refused(UsageError(message))
 
 
 @contextmanager

@@ -1,31 +1,194 @@
-"""`hexlit bench`: the speed of this machine in play, search, evaluation and training. Medians, with their spread."""
+"""`hexlit bench`: the speed of this machine in play, search, evaluation and training. Medians, with their spread.
 
-from omegaconf import DictConfig
+With `experiment=NAME` it measures a recipe of `hexlit train`, with `task=NAME` training steps of another task. Their
+settings are those of `hexlit train`; the settings of the bench itself are taken out of the arguments first.
+"""
 
-from hexlit.commands import bench_recipe, bench_task
-from hexlit.commands.application import run, typed
-from hexlit.commands.bench_hex import measured
-from hexlit.commands.bench_output import give_out, make_folders
-from hexlit.commands.bench_settings import BenchConfig
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hydra import compose, initialize_config_module
+
+from hexlit.bench.config import QUICK, BenchConfig
+from hexlit.commands import tasks
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
+from hexlit.errors import UsageError
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.run_config import RunConfig
+
+if TYPE_CHECKING:  # torch is imported only for a measurement
+    from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.bench.report import Report
+
+register_schema("bench", BenchConfig)
+
+OF_THE_BENCH = ("what", "repeats", "seconds", "compiled", "checkpoint", "json", "markdown", "output", "write")
+"""Settings that belong to `hexlit bench`, not to a recipe or a task."""
 
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    named = [argument for argument in argv if argument.startswith("task=")]
-    if named and named[-1] != "task=hex":
-        return bench_task.main(argv)
-    others = [argument for argument in argv if argument not in named]
-    if any(argument.startswith("experiment=") for argument in others):
-        return bench_recipe.main(others)
-    return run(bench, "bench", others)
+    if not of_train(argv):
+        own = [argument for argument in argv if argument != "task=hex"]
+        return run(lambda config: bench(typed(config, BenchConfig)), "bench", own)
+    whole = argv if any(argument.startswith("task=") for argument in argv) else ["task=hex", *argv]
+    tasks.register(whole)
+    asked: list[BenchConfig] = []
+
+    def taken_apart(argv: list[str]) -> list[str]:
+        settings, rest = split(argv)
+        asked.append(settings)
+        return rest
+
+    return run(
+        lambda config: bench(asked[0], typed(config, RunConfig)),
+        "bench_task",
+        whole,
+        prepare=taken_apart,
+        command="bench",
+    )
 
 
-def bench(config: DictConfig) -> None:
-    """Measure the kinds in the configuration, and print the figures."""
-    settings = typed(config, BenchConfig)
+def of_train(argv: list[str]) -> bool:
+    """Whether the arguments name a recipe or a task of `hexlit train`."""
+    return any(one.startswith(("task=", "experiment=")) and one != "task=hex" for one in argv)
+
+
+def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
+    """The settings of the bench, and the remaining arguments for the recipe or the task.
+
+    Raises:
+        UsageError: a setting of the bench is out of range.
+    """
+    own = [argument for argument in argv if argument.partition("=")[0] in OF_THE_BENCH]
+    rest = [argument for argument in argv if argument not in own]
+    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
+        return typed(compose("bench", own), BenchConfig), rest
+
+
+def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
+    """Measure the kinds in `asked`, and print the figures."""
     from rich.console import Console
 
-    make_folders(settings)
+    _make_folders(asked)
     with Console(stderr=True).status("measuring") as status:
-        report = measured(settings, status.update)
-    give_out(report, settings)
+        report = measured(asked, recipe, status.update)
+    _give_out(report, asked)
+
+
+def measured(
+    asked: BenchConfig, recipe: RunConfig | None = None, say: Callable[[str], None] = lambda text: None
+) -> "Report":
+    """The measurements that are `asked` for, of the `recipe` or task if there is one; `say` gets the name of each.
+
+    Raises:
+        UsageError: the recipe continues a run, or a task other than Hex is to be measured in anything but training.
+    """
+    if isinstance(recipe, HexTrainConfig):
+        names = ("board", "net", "search", "selfplay", "optimizer", "trainer")
+        asked = replace(asked, accelerator=recipe.hardware, **{name: getattr(recipe, name) for name in names})
+    return _of_hex(asked, say) if recipe is None or isinstance(recipe, HexTrainConfig) else _of_task(recipe, asked)
+
+
+def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
+    import numba
+    import torch
+
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.bench.measure import Subject
+    from hexlit.bench.report import Report
+    from hexlit.bench.table import MEASUREMENTS
+    from hexlit.nets.tower import build_net
+    from hexlit.tasks.hex.checkpoint import load_network
+    from hexlit.training.run import quiet_lightning
+
+    profile = build_profile(settings.accelerator)
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
+    quiet_lightning()
+    torch.manual_seed(0)
+    if settings.checkpoint is None:
+        net, size = build_net(settings.net), settings.board
+    else:
+        loaded = load_network(settings.checkpoint)
+        net, size = loaded.net, loaded.size
+    subject = Subject(net, replace(settings, board=size), profile)
+    report = Report(f"{size}x{size} board", {"board": size}, _machine(profile), [])
+    kinds = QUICK if settings.what == "all" else (settings.what,)
+    for number, kind in enumerate(kinds, start=1):
+        say(f"measuring {kind} ({number} of {len(kinds)})")
+        outcome = MEASUREMENTS[kind](subject)
+        report.lines.extend(outcome.lines)
+        report.said.extend(outcome.findings)
+        report.pace.update(outcome.pace)
+    return report
+
+
+def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
+    """Training steps of another task."""
+    if asked.what != "train":
+        raise UsageError(f"what={asked.what}: other tasks than hex are measured in training only: what=train")
+    for name in ("resume", "best"):
+        if getattr(settings, name) is not None:
+            raise UsageError(f"{name}={getattr(settings, name)}: a bench trains fresh weights; leave it out")
+    from rich.console import Console
+
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.bench.measure import Effort
+    from hexlit.bench.report import Report
+    from hexlit.bench.training import measure_training, task_trainee
+    from hexlit.reporting.progress import TrainingProgress
+    from hexlit.training.run import quiet_lightning
+
+    profile = build_profile(settings.hardware, settings.device_defaults)
+    profile.apply()
+    quiet_lightning()
+    name, silent = settings.task, Console(quiet=True)
+    entry = tasks.known_tasks()[name]
+    display = TrainingProgress(1, title="", console=silent)
+    with task_trainee(name, lambda: entry.begin(settings).make(silent), display) as trainee:
+        outcome = measure_training(trainee, Effort(asked.repeats, asked.seconds), profile)
+    return Report(f"task {name}", {"task": name}, _machine(profile), list(outcome.lines), list(outcome.findings))
+
+
+def _make_folders(config: BenchConfig) -> None:
+    """Make the folders for results, before minutes are spent on them."""
+    for key, folder in (("output", config.output), ("write", config.write and Path(config.write).parent)):
+        try:
+            if folder:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{key}={getattr(config, key)}: cannot be written ({error.strerror})") from error
+
+
+def _give_out(report: "Report", config: BenchConfig) -> None:
+    """Print the report, and write it if requested."""
+    from hexlit.files import write_text_atomic
+
+    if config.json:
+        print(report.to_json())
+    elif config.markdown:
+        print(report.to_markdown())
+    else:
+        report.print()
+    if config.output is not None:
+        write_text_atomic(Path(config.output) / "bench.json", report.to_json() + "\n")
+        write_text_atomic(Path(config.output) / "bench.md", report.to_markdown())
+
+
+def _machine(profile: "DeviceProfile") -> dict[str, str | int]:
+    """The machine behind the figures."""
+    import platform
+    from importlib.metadata import version
+
+    from hexlit.accelerate.host import processor_identity
+
+    return {
+        "device": str(profile.device),
+        "threads": profile.threads,
+        "processor": f"{platform.machine()} {processor_identity()}",
+        **{name: version(name) for name in ("torch", "numba", "hexlit")},
+    }

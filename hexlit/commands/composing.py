@@ -1,27 +1,83 @@
-"""Hydra composes the configuration once per command.
+"""The command line of a Hydra application, and compositions beside that of its run.
 
-By default it composes everything twice: first to see whether `hydra.mode` asks for a sweep, then to run.
+Help, completion and the suggestions of messages compose, too, with Hydra's public API.
 """
 
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
 
-from hydra._internal.hydra import Hydra
-from hydra.types import RunMode
+from hydra import compose, initialize_config_module
+from hydra._internal.utils import get_args_parser
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import DictConfig
 
-NAME_FILES = ("hydra.searchpath", "--config", "-cd", "-cn", "-cp")
-"""Words of a command line that load files outside `conf`, which may set the mode. No file of `conf` does."""
+from hexlit.errors import UsageError
+from hexlit.tuning.space import quoted
+
+CONFIG_PACKAGE = "hexlit.conf"
+VERSION_BASE = "1.3"
+
+
+def flags_and_overrides(argv: Sequence[str]) -> tuple[Namespace, list[str]]:
+    """Hydra's flags in `argv`, and its other words, wherever they stand.
+
+    Raises:
+        UsageError: Hydra has no such flag, or its value is missing.
+    """
+    parser = get_args_parser()
+    parser.error = _refuse  # type: ignore[method-assign]  # argparse prints its whole usage instead
+    flags, rest = parser.parse_known_args(list(argv))
+    unknown = [word for word in rest if word.startswith("-")]
+    if unknown:
+        key = unknown[0].strip("-").partition("=")[0].replace("-", "_")
+        raise UsageError(f"unknown flag {unknown[0]}: settings have no dashes, as in {key}=VALUE")
+    return flags, [*flags.overrides, *rest]
+
+
+def _refuse(message: str) -> NoReturn:
+    raise UsageError(message)
 
 
 @contextmanager
-def composed_once(arguments: Sequence[str]) -> Iterator[None]:
-    """In this context Hydra composes once, unless `arguments` name files that may set the mode."""
-    get_mode = Hydra.get_mode
-    set_here = [argument.removeprefix("hydra.mode=") for argument in arguments if "hydra.mode" in argument]
-    if {*set_here} <= {*RunMode.__members__} and not any(word in one for one in arguments for word in NAME_FILES):
-        mode = RunMode[set_here[-1]] if set_here else None
-        Hydra.get_mode = lambda *_, **__: mode  # type: ignore[method-assign]
-    try:
+def hydra_initialized() -> Iterator[None]:
+    """Hydra with hexlit's configuration, for `composed`; afterwards it is as it was before."""
+    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
         yield
-    finally:
-        Hydra.get_mode = get_mode  # type: ignore[method-assign]
+
+
+def search_path(config_dir: str | None) -> list[str]:
+    """The override that makes Hydra find the YAML files in the user's folder `config_dir`; none for None.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if config_dir is None:
+        return []
+    if not Path(config_dir).is_dir():
+        raise UsageError(f"--config-dir {config_dir}: there is no such folder")
+    return [f"hydra.searchpath=[{quoted(f'file://{Path(config_dir).resolve()}')}]"]
+
+
+def composed(
+    config_name: str, overrides: Sequence[str], folders: Sequence[str] = (), *, lenient: bool = False
+) -> DictConfig:
+    """The configuration of a command with that of Hydra itself; only within `hydra_initialized()`.
+
+    Args:
+        config_name: the command's YAML file, without its ending.
+        overrides: in Hydra's grammar, each with a single value.
+        folders: those of `search_path`.
+        lenient: where the overrides do not fit together, take the options of groups alone, or else none.
+    """
+    whole = [*folders, *overrides]
+    if not lenient:
+        return compose(config_name, whole, return_hydra_config=True)
+    try:
+        return compose(config_name, whole, return_hydra_config=True)
+    except Exception:  # Hydra raises nearly anything for what is still being typed
+        options_of = GlobalHydra.instance().config_loader().get_group_options
+        groups = [one for one in overrides if options_of(one.partition("=")[0], overrides=[*folders])]
+        return composed(config_name, groups if groups != [*overrides] else [], folders, lenient=bool(overrides))

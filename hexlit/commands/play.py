@@ -10,7 +10,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.extras import install
-from hexlit.search.config import BOARDS, SearchConfig
+from hexlit.search.config import BOARDS
 from hexlit.settings import number, one_of
 from hexlit.tasks.hex.packaged import fitting_network, is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import WebSettings
@@ -52,7 +52,6 @@ class PlayConfig(WebSettings):
     """Random playouts per leaf of the player `rollouts`."""
     seed: int = number(0, "[0, inf)")
     """Seed of the players with random draws."""
-    search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
 
 

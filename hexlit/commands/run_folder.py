@@ -18,13 +18,15 @@ def resumed_folder(argv: list[str]) -> Path | None:
     """The last folder named by `resume=`; None without one.
 
     Raises:
-        UsageError: no path can have this name.
+        UsageError: it is empty, or no path can have this name.
     """
-    folders = [argument.removeprefix("resume=") for argument in argv if argument.startswith("resume=")]
-    if not folders or folders[-1] in ("", "null"):
+    folders = [argument.removeprefix("resume=").strip("'\"") for argument in argv if argument.startswith("resume=")]
+    if not folders or folders[-1] == "null":
         return None
+    if not folders[-1]:
+        raise UsageError("resume=: the value is empty; resume=FOLDER continues a run, resume=null begins a new one")
     try:
-        folder = Path(folders[-1].strip("'\"")).resolve()
+        folder = Path(folders[-1]).resolve()
         folder.stat()
     except FileNotFoundError:
         return folder

@@ -64,9 +64,11 @@ def with_mapping(argument: str) -> str:
 def best_arguments(argv: list[str]) -> list[str]:
     """`argv`; with `+best=FOLDER`, the overrides of the best trial of that sweep, then those of `argv`."""
     named = [argument for argument in argv if argument.startswith(("+best=", "best="))]
-    value = named[-1].partition("=")[2].strip("'\"") if named else ""
-    if value in ("", "null"):
+    value = named[-1].partition("=")[2].strip("'\"") if named else "null"
+    if value == "null":
         return argv
+    if not value:
+        raise UsageError("best=: the value is empty; best=FOLDER names a sweep, best=null none")
     path = Path(value).resolve()
     path = path if path.suffix == ".yaml" else path / "best.yaml"
     try:

@@ -1,29 +1,17 @@
-"""The mistakes a user can make on the command line, each as one line that names the right value."""
+"""Mistakes of the user on the command line, each as one line: the argument, and the words of Hydra or OmegaConf."""
 
 import difflib
 import re
 from collections.abc import Iterator
-from importlib.resources import files
-from pathlib import Path
 
-from hydra import compose, initialize_config_module
-from hydra._internal.utils import get_args_parser
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import QuotedString
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig
-from omegaconf.errors import (
-    InterpolationToMissingValueError,
-    MissingMandatoryValue,
-    OmegaConfBaseException,
-    ValidationError,
-)
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-CONFIG_PACKAGE = "hexlit.conf"
-VERSION_BASE = "1.3"
-
-_TYPES = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "Path": "a path"}
-
+from hexlit.commands.composing import CONFIG_PACKAGE as CONFIG_PACKAGE
+from hexlit.commands.composing import VERSION_BASE as VERSION_BASE
+from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, search_path
+from hexlit.errors import UsageError
 
 MOVED = {
     "accelerator.selfplay_games": "selfplay.batch",
@@ -39,149 +27,67 @@ def one_line(text: str) -> str:
 
 def explain(error: Exception, config_name: str, argv: list[str]) -> str:
     """The mistake in the overrides `argv` of the command `config_name`, and the right value."""
-    if isinstance(error, OverrideParseException):
-        return _unreadable(error)
-    if isinstance(error, MissingConfigException):
-        return _unknown_option(error)
-    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    if isinstance(error, UsageError):
+        return str(error)
     message = str(error)
-    result = re.match(r"Could not override '([^'@]+)", message)
-    if result:
-        return _unknown_key(result[1], config_name, argv)
-    result = re.match(r"Ambiguous value for argument '([^=]+)=(.*)'", message)
-    if result:
-        key, value = result[1], result[2]
-        return f"{key}={value}: a comma asks for a sweep: add --multirun, or quote: '{key}=\"{value}\"'"
-    if isinstance(cause, MissingMandatoryValue | InterpolationToMissingValueError):
-        return _missing(cause)
-    if isinstance(cause, ValidationError):
-        override = _override_of(message)
-        key = (override or "").partition("=")[0]
-        if key.startswith(f"{cause.full_key}."):
-            return _unknown_key(key, config_name, argv)
-        return _wrong_type(cause, override)
+    unmatched = re.match(r"Could not override '([^'@]*)", message)
+    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
+    if isinstance(error, OverrideParseException):
+        return _unreadable(error.override)
+    if isinstance(error, MissingConfigException) and error.options:
+        group, _, option = (error.missing_cfg_file or "").rpartition("/")
+        return f"{group}={option}: there is no such option; choose from {', '.join(sorted(error.options))}"
+    if unmatched is not None:
+        return _unknown_key(unmatched[1], config_name, argv)
+    if isinstance(cause, MissingMandatoryValue):
+        return f"{cause.full_key} has no value: add {cause.full_key}=VALUE"
     if isinstance(cause, OmegaConfBaseException):
-        where = f"{_override_of(message) or cause.full_key or config_name}: "
-        return where + str(cause.msg or cause).splitlines()[0]
+        override = message.removeprefix("Error merging override ") if cause is not error else cause.full_key
+        return f"{override or config_name}: {str(cause.msg or cause).splitlines()[0]}"
     if isinstance(error, OSError) and error.filename is not None:
         return f"{str(error.filename)[:100]}: {error.strerror}"
-    if isinstance(error, TypeError | AttributeError | KeyError | IndexError):  # raised by Hydra for an odd value
-        return _odd_value(argv) or f"{type(error).__name__}: {message}"
-    return message
+    if isinstance(error, HydraException | OSError):
+        return message.partition("Config search path:")[0]
+    return f"{' '.join(argv)[:200]}: {message} ({type(error).__name__})"  # from within Hydra, for an odd value
 
 
-def _odd_value(argv: list[str]) -> str | None:
-    """The first override that is neither the name of an option nor a list of names, where Hydra may expect one."""
-    flags, _ = get_args_parser().parse_known_args(argv)
-    for text in flags.overrides:
-        try:
-            override = OverridesParser.create().parse_override(text)
-        except HydraException:
-            continue
-        value = override.value()
-        entries = value if isinstance(value, list) else [value]
-        if "." not in override.key_or_group and not all(isinstance(entry, str | QuotedString) for entry in entries):
-            return f"{text[:100]}: expected the name of an option, such as those that --help lists"
-    return None
-
-
-def _override_of(message: str) -> str | None:
-    result = re.match(r"Error merging override (.*)", message)
-    return result[1] if result else None
-
-
-def _unreadable(error: OverrideParseException) -> str:
-    override = error.override
-    if "=" not in override and not override.startswith("~"):
+def _unreadable(override: str) -> str:
+    key, equals, value = override.partition("=")
+    if not equals or not re.fullmatch(r"[+~]{0,2}[\w$][\w$./:@-]*", key, re.ASCII):
         return f"{override!r} is not an override: write KEY=VALUE or GROUP=OPTION"
-    key, _, value = override.partition("=")
-    reason = str(error).splitlines()[0].removeprefix("Error parsing override").strip()
-    return f"cannot read {override!r} ({reason}); a value with special characters needs quotes: '{key}=\"{value}\"'"
-
-
-def _unknown_option(error: MissingConfigException) -> str:
-    group, _, option = (error.missing_cfg_file or "").rpartition("/")
-    if error.options:
-        return f"{group}={option}: there is no such option; choose from {', '.join(sorted(error.options))}"
-    return str(error).split("Config search path:", maxsplit=1)[0]
-
-
-def _missing(error: OmegaConfBaseException) -> str:
-    key = error.full_key
-    if isinstance(error, InterpolationToMissingValueError):
-        result = re.search(r"Missing mandatory value: ([\w.]+)|'([\w.]+)'", str(error))
-        key = (result[1] or result[2]) if result else key
-    return f"{key} has no value: add {key}=VALUE"
-
-
-def _wrong_type(error: ValidationError, override: str | None) -> str:
-    message = str(error.msg or error).splitlines()[0]
-    given = override or str(error.full_key)
-    converted = re.search(r"could not be converted to (\w+)", message)
-    if converted:
-        if override is None and (value := re.match(r"Value '(.*)' of type", message)):
-            given = f"{given}={value[1]}"
-        return f"{given}: expected {_TYPES.get(converted[1], converted[1])}"
-    if "is not a valid bool" in message:
-        return f"{given}: expected {_TYPES['Boolean']}"
-    choices = re.search(r"expected one of \[(.*)\]", message)
-    if choices:
-        return f"{given}: expected one of {choices[1]}"
-    if "not Optional" in message:
-        return f"{given}: null is not allowed here"
-    return f"{given}: {message}"
+    return f"cannot read {override!r}: a value with special characters needs quotes, '{key}=\"{value}\"'"
 
 
 def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
+    if not key:
+        return _unreadable("=")
     if key in MOVED:
         return f"{key} is called {MOVED[key]} now"
     known = _known_keys(key, config_name, argv)
     parent, _, leaf = key.rpartition(".")
-    while parent and parent not in known:
-        parent = parent.rpartition(".")[0]
-    prefix = f"{parent}." if parent else ""
-    siblings = [name for name in known if name.startswith(prefix) and "." not in name[len(prefix) :]]
-    if parent and not siblings:
-        return f"unknown key {key!r}: {parent!r} is a single value"
-    near = [prefix + name for name in difflib.get_close_matches(leaf, [name[len(prefix) :] for name in siblings], n=3)]
-    if not near:  # a right name in the wrong place, lr for optimizer.lr; or a typo in a group's name, nte.depth
-        near = [name for name in known if name.rpartition(".")[2] == leaf][:3]
-    if not near and not parent:
-        near = difflib.get_close_matches(key, known, n=3)
+    beside = {one.rpartition(".")[2]: one for one in known if one.rpartition(".")[0] == parent}
+    near = [one for one in known if one.rpartition(".")[2] == leaf]
+    near = near or [beside[one] for one in difflib.get_close_matches(leaf, beside)]
+    near = near or difflib.get_close_matches(key, known, cutoff=0.75)
     if near:
-        return f"unknown key {key!r}: did you mean {' or '.join(map(repr, near))}?"
-    if not siblings:
+        return f"unknown key {key!r}: did you mean {' or '.join(map(repr, near[:3]))}?"
+    if not beside:
         return f"unknown key {key!r}: --cfg job prints the keys there are"
-    return f"unknown key {key!r}: {f'the keys of {parent!r}' if parent else 'the keys'} are {', '.join(siblings)}"
+    of_parent = f" of {parent!r}" if parent else ""
+    return f"unknown key {key!r}: the keys{of_parent} are {', '.join(beside.values())}"
 
 
 def _known_keys(key: str, config_name: str, argv: list[str]) -> list[str]:
-    """Every dotted key of the command, composed without the override that failed.
-
-    If others fail, it is composed with its groups alone, or with none.
-    """
-    flags, _ = get_args_parser().parse_known_args(argv)
-    others = [override for override in flags.overrides if _key(override) != key]
-    groups = [override for override in others if files(CONFIG_PACKAGE).joinpath(_key(override)).is_dir()]
-    folder = [f"hydra.searchpath=['file://{Path(flags.config_dir).resolve()}']"] if flags.config_dir else []
-    with_hydra = key.startswith("hydra")
-    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
-        for overrides in (others, groups, []):
-            try:
-                config = compose(flags.config_name or config_name, [*folder, *overrides], return_hydra_config=True)
-            except (HydraException, OmegaConfBaseException):
-                continue
-            chosen = [group for group in config.hydra.runtime.choices if group.startswith("hydra/") == with_hydra]
-            keys = [name for name in _dotted(config) if (name.partition(".")[0] == "hydra") == with_hydra]
-            return list(dict.fromkeys([*keys, *chosen]))
-    return []
-
-
-def _key(override: str) -> str:
+    """Every dotted key of the command, and its groups, composed without the override that failed."""
+    flags, words = flags_and_overrides(argv)
+    others = [word for word in words if word.lstrip("+~").partition("=")[0] != key]
     try:
-        return OverridesParser.create().parse_override(override).key_or_group
-    except HydraException:
-        return ""
+        with hydra_initialized():
+            config = composed(flags.config_name or config_name, others, search_path(flags.config_dir), lenient=True)
+    except (HydraException, OmegaConfBaseException):  # the command needs an option that the line does not name
+        return []
+    known = dict.fromkeys([*_dotted(config), *config.hydra.runtime.choices])
+    return [one for one in known if one.startswith("hydra") == key.startswith("hydra")]
 
 
 def _dotted(config: DictConfig, prefix: str = "") -> Iterator[str]:

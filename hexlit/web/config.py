@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from hexlit.errors import UsageError
+from hexlit.search.config import SearchConfig
 from hexlit.settings import Settings, number
 
 _NAME = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
@@ -25,8 +26,6 @@ class WebSettings(Settings):
     """Most pages at a time."""
     tree_megabytes: int = number(64, "[1, 1000000]")
     """Memory of the search tree of one player in one browser, in MB."""
-    simulations: int = number(64, "[1, 1000000]")
-    """Simulations per move, unless the page asks for others."""
     seconds: float = number(60.0, "[0.01, 3600]", unit="seconds")
     """Longest thinking time of a move, in seconds."""
     live_simulations: int = number(100_000, "[1, 1000000]")
@@ -39,6 +38,8 @@ class WebSettings(Settings):
     """Longest time of the solver for a move with `solver`, in seconds."""
     solver_seconds: float = number(30.0, "[0.01, 3600]", unit="seconds")
     """Longest time of the exact solver for one answer, in seconds."""
+    search: SearchConfig = field(default_factory=lambda: SearchConfig(simulations=64))
+    """Search of the players; its `simulations` are those of a move, unless the page asks for others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -96,7 +96,7 @@ class BrowserSession:
             "version": __version__,
             "players": players,
             "board": self._shared.board,
-            "simulations": settings.simulations,
+            "simulations": settings.search.simulations,
             "solver_board": MAX_SIZE,
             "final": True,
         }

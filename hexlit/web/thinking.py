@@ -85,7 +85,7 @@ class Thinking:
             values = opening_values(thinker, board.size, enough)
             cell = fairest(values)
             return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
-        simulations = request.simulations or self._settings.simulations
+        simulations = request.simulations or self._settings.search.simulations
         if self._settings.solver:
             with self._lock.aside():
                 solution = self._verdicts.proof(board, min(seconds, self._settings.proof_seconds), stopped)
@@ -164,7 +164,7 @@ class Thinking:
     def _review(self, request: Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
-        simulations = request.simulations or self._settings.simulations
+        simulations = request.simulations or self._settings.search.simulations
         plies = len(board.moves)
         for result in review(thinker, board, simulations, until):
             yield {"type": "review", "plies": plies, "final": result.ply == plies} | review_entry(result, board.size)

@@ -100,7 +100,7 @@ def test_the_batch_is_the_one_that_the_task_wants_of_the_device(
         (["what=all"], "what=all: other tasks than hex"),
         (["task=none"], "task=none: there is no such option; choose from classify, forecast, hex"),
         (["repeats=1"], "repeats=1"),
-        (["seconds=long"], "seconds=long: expected a number"),
+        (["seconds=long"], "seconds=long: Value 'long' of type 'str' could not be converted to Float"),
         (["board=5"], "unknown key 'board'"),
         (["net.hiden=5"], "unknown key 'net.hiden': did you mean 'net.hidden'"),
         (["net.hidden=0"], "net.hidden=0: must be 1 or more"),

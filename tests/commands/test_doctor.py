@@ -81,7 +81,7 @@ def test_the_whole_examination_takes_less_than_a_minute(capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     ("override", "expected"),
-    [("compile=perhaps", "compile=perhaps: expected true or false"), ("jsn=true", "did you mean 'json'?")],
+    [("compile=perhaps", "compile=perhaps: Value 'perhaps' is not a valid bool"), ("jsn=true", "did you mean 'json'?")],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
     override: str, expected: str, capsys: pytest.CaptureFixture[str]

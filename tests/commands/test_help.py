@@ -1,41 +1,29 @@
 """`hexlit COMMAND --help`: what it says is what Hydra composes; its examples run; completion offers nothing else."""
 
-import importlib
+import inspect
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
+import optuna
 import pytest
-from hydra import compose as hydra_compose
-from hydra import initialize_config_module
-from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
 from hexlit.cli import COMMANDS, main
-from hexlit.commands import tasks
+from hexlit.commands.composing import composed, hydra_initialized
 from hexlit.commands.manual import reference
 from hexlit.commands.manual.completing import candidates
-from hexlit.commands.manual.conf_files import CONF
-from hexlit.commands.manual.schema_places import own_tasks, places
 from hexlit.commands.manual.taken import taken
-from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
 from hexlit.nets.config import BLOCKS
 from tests.nets.brought_blocks import SEPARABLE, package
 
 Captured = pytest.CaptureFixture[str]
 
-HEAVY = ("torch", "lightning", "hydra", "omegaconf", "numba", "numpy", "rich", "matplotlib", "optuna")
-
-
-def options(group: str) -> list[str]:
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+LINES = [*COMMANDS, "train task=forecast", "train task=classify", "bench task=forecast"]
+HEAVY = ("torch", "lightning", "numba", "numpy", "matplotlib", "optuna")
 
 
 @pytest.fixture(autouse=True)
@@ -43,93 +31,21 @@ def _width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-@cache
-def registered() -> None:
-    """Make all that hexlit registers known to Hydra."""
-    for module in (*(module for module, _ in COMMANDS.values()), "hexlit.commands.htp_program"):
-        importlib.import_module(module)
-    tasks.register()
-
-
-@pytest.fixture
-def hydra() -> Iterator[None]:
-    """Hydra, ready to compose."""
-    registered()
-    GlobalHydra.instance().clear()
-    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
-        yield
-
-
-def composed_by_hydra(name: str, overrides: list[str]) -> dict[str, Any]:
-    config = hydra_compose(name, overrides)
-    content = OmegaConf.to_container(config, enum_to_str=True)
-    assert isinstance(content, dict)
-    return {str(key): value for key, value in content.items()}
-
-
-def flat(values: dict[str, Any], keys: list[str]) -> dict[str, Any]:
-    found = {}
-    for key in keys:
-        node: Any = values
-        for part in key.split("."):
-            node = node[part]
-        found[key] = node
-    return found
-
-
-LINES = [
-    *([command] for command in COMMANDS if command not in ("plan", "bench", "train")),
-    ["bench", "net=resnet18", "board=9", "search=puct"],
-    ["train", "experiment=quick", "selfplay=everything", "optimizer=sgd"],
-    ["train", "experiment=balanced_high_lr", "logger=tensorboard"],
-    ["train", "experiment=hex9", "net=tiny", "optimizer.lr=1e-3", "trainer.max_time=00:10:00", "board=11"],
-    ["train", "task=forecast", "accelerator=cpu"],
-    ["train", "task=classify", "optimizer=adafactor", "net.kind=transformer"],
-]
-
-
-@pytest.mark.parametrize("line", LINES, ids=" ".join)
-def test_help_shows_the_values_that_hydra_composes(line: list[str], hydra: None) -> None:
-    command, *arguments = line
-    shown = taken(command, arguments)
-    keys = [setting.key for setting in shown.settings if not setting.key.startswith("hydra.")]
-    expected = composed_by_hydra(command, arguments)
-    assert {key: shown.values[key] for key in keys} == flat(expected, keys)
-    assert {key.partition(".")[0] for key in keys} == set(expected)
-
-
-@pytest.mark.parametrize("sweep", ["quick", "seeds", "supervised"])
-def test_help_of_a_sweep_shows_what_it_sets(sweep: str, hydra: None) -> None:
-    shown = taken("train", [f"sweep={sweep}", "hydra.sweeper.n_jobs=3"])
-    composed = hydra_compose("train", [f"sweep={sweep}", "hydra.sweeper.n_jobs=3"], return_hydra_config=True)
-    content = OmegaConf.to_container(composed, enum_to_str=True, resolve=False)
-    assert isinstance(content, dict)
-    keys = [setting.key for setting in shown.settings]
-    assert shown.values == flat({str(key): part for key, part in content.items()}, keys)
-    assert {group.name: group.chosen for group in shown.groups}.items() <= dict(composed.hydra.runtime.choices).items()
-
-
-@pytest.mark.parametrize("task", own_tasks())
-def test_every_sweep_that_is_offered_suits_the_task(task: str, hydra: None) -> None:
-    """What does not is left out; the other groups are the same for every command."""
-    groups = {group.name: group for group in taken("train", [f"task={task}"]).groups}
-    refused = set(options("sweep")) - set(groups["sweep"].options)
-    assert task in groups["sweep"].options
-    assert refused >= {other for other in own_tasks() if other != task}
-    offered = [one for one in groups["sweep"].options if one not in ("none", task)][:1]
-    for sweep in offered:
-        assert hydra_compose("train", [f"task={task}", f"sweep={sweep}"]) is not None
-    assert ("experiment" in groups) == (task == "hex")
-
-
-def test_the_tables_name_every_command_task_and_schema(hydra: None) -> None:
-    known_to_hydra = {
-        name.removesuffix(".yaml") for name in ConfigStore.instance().list("") if name.endswith("_schema.yaml")
-    }
-    known, _ = places([], [])
-    assert known_to_hydra - {"sample_schema"} == set(known)
-    for name, place in known.items():
-        assert ConfigStore.instance().load(f"{name}.yaml").node._metadata.object_type is tasks.found(place)
+@pytest.mark.parametrize("line", LINES)
+def test_help_all_names_every_setting_with_its_value_meaning_and_words(line: str, capsys: Captured) -> None:
+    command, *arguments = line.split()
+    assert main([command, *arguments, "--help", "all"]) == 0
+    out = capsys.readouterr().out
+    found = taken(command, arguments)
+    assert [name for name in {one.section for one in found.settings} - {""} if not found.sections[name]] == []
+    for setting in found.settings:
+        assert setting.meaning, setting
+        told = re.search(rf"^  {re.escape(setting.key)}:.*\n(?:(?: {{5,}}).*\n)*", out, re.MULTILINE)
+        assert told is not None, setting
+        assert [word for word in setting.choices if word not in " ".join(told.group().split())] == []
+    with hydra_initialized():
+        config = composed("bench_task" if line == "bench task=forecast" else command, arguments)
+    assert {*map(str, config)} - {"hydra"} <= {one.key.partition(".")[0] for one in found.settings}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -142,33 +58,65 @@ def test_no_line_is_wider_than_the_terminal(
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if len(line) > columns] == []
     assert lines[0].startswith(f"hexlit {command}")
-    order = [lines.index(title) for title in ("examples:", "settings (KEY=VALUE):", "flags:")]
-    assert order == sorted(order)
+    begins = [
+        next((number for number, line in enumerate(lines) if line.startswith(title)), None)
+        for title in ("examples:", "groups ", "settings ", "sections ", "flags:")
+    ]
+    assert None not in (begins[0], begins[2], begins[4])
+    present = [number for number in begins if number is not None]
+    assert present == sorted(present)
+
+
+def test_the_page_of_a_long_command_has_what_users_change_and_one_line_for_each_section(capsys: Captured) -> None:
+    assert main(["train", "--help"]) == 0
+    out = capsys.readouterr().out
+    for key in (
+        "name",
+        "board",
+        "seed",
+        "resume",
+        "trainer.max_epochs",
+        "search.simulations",
+        "data.batch",
+        "net.channels",
+    ):
+        assert f"\n  {key}: " in out
+    assert "\n  selfplay.cache: " not in out
+    for section in {one.section for one in taken("train").settings} - {""}:
+        assert re.search(rf"^  {re.escape(section)} \(\d+\) ", out, re.MULTILINE), section
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_setting_has_a_meaning_and_every_option_a_word(command: str) -> None:
-    for line in ([], ["task=forecast"], ["task=classify"]) if command == "train" else ([],):
-        found = taken(command, line)
-        assert [setting.key for setting in found.settings if not setting.meaning] == []
-        assert [
-            name for name in {setting.section for setting in found.settings} - {""} if not found.sections[name]
-        ] == []
-        assert [
-            f"{group.name}={one}" for group in found.groups for one, text in group.options.items() if not text
-        ] == []
-        assert 2 <= len(found.examples) <= 5
+def test_every_command_has_examples_and_every_option_a_word(command: str) -> None:
+    found = taken(command)
+    assert [f"{group.name}={one}" for group in found.groups for one, text in group.options.items() if not text] == []
+    assert 2 <= len(found.examples) <= 5
 
 
-@pytest.mark.parametrize("line", [*COMMANDS, "train task=forecast", "train task=classify"])
-def test_the_first_page_names_every_word_of_a_setting(line: str, capsys: Captured) -> None:
-    command, *task = line.split()
-    assert main([command, *task, "--help"]) == 0
+@pytest.mark.parametrize(
+    ("task", "sweeps", "others"),
+    [
+        ("hex", {"hex", "quick", "seeds", "supervised"}, {"forecast", "classify"}),
+        ("forecast", {"forecast", "machine"}, {"hex", "quick", "classify"}),
+        ("classify", {"classify", "machine"}, {"hex", "quick", "forecast"}),
+    ],
+)
+def test_the_sweeps_that_are_offered_suit_the_task(task: str, sweeps: set[str], others: set[str]) -> None:
+    groups = {group.name: group for group in taken("train", [f"task={task}"]).groups}
+    assert sweeps <= {*groups["sweep"].options}
+    assert not others & {*groups["sweep"].options}
+    assert ("experiment" in groups) == (task == "hex")
+
+
+def test_a_folder_of_the_users_own_counts(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "mine.yaml").write_text("# hexlit train net=mine     (a network of mine)\nchannels: 24\n")
+    assert main(["train", "--config-dir", str(tmp_path), "net=mine", "--help", "net"]) == 0
     out = capsys.readouterr().out
-    for setting in (one for one in taken(command, task).settings if one.choices):
-        told = re.search(rf"^  {re.escape(setting.key)}:.*\n(?:(?: {{5,}}).*\n)*", out, re.MULTILINE)
-        assert told is not None
-        assert [word for word in setting.choices if word not in " ".join(told.group().split())] == []
+    assert "* mine" in out
+    assert "a network of mine" in out
+    assert "net.channels: 24" in out
+    assert main(["train", "--config-dir", str(tmp_path / "no"), "--help"]) == 2
 
 
 def words(command: str) -> list[str]:
@@ -199,7 +147,7 @@ def test_an_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_settings_of_the_command_line_are_shown(capsys: Captured) -> None:
-    assert main(["train", "experiment=hex7", "optimizer.lr=0.015", "--help"]) == 0
+    assert main(["train", "experiment=hex7", "optimizer.lr=0.015", "seed=1,2", "--help"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^  optimizer.lr: 0.015 +Learning rate at its highest\.$", out, re.MULTILINE)
     assert re.search(r"^  board: 7 ", out, re.MULTILINE)
@@ -214,6 +162,39 @@ def test_a_word_after_the_flag_is_told_in_full(capsys: Captured) -> None:
     assert "1x1, 3x3, 1x1 at half the channels" in " ".join(out.split())
     assert "seed: 1" in out
     assert "trainer" not in out
+
+
+@pytest.mark.parametrize("name", ["sampler", "pruner", "launcher", "hydra/sweeper"])
+def test_a_group_of_hydra_is_told_with_the_settings_of_each_option(name: str, capsys: Captured) -> None:
+    assert main(["train", "--help", name]) == 0
+    out = capsys.readouterr().out
+    (group,) = [one for one in taken("train").groups if one.is_called(name)]
+    assert sum(len(own) for own in group.settings.values()) > 5
+    rows = re.split(r"^(?:\*| ) (?=\w)", out, flags=re.MULTILINE)[1:]
+    assert [row.split()[0] for row in rows] == list(group.options)
+    for row, own in zip(rows, group.settings.values(), strict=True):
+        told = re.findall(r"^    ([\w.]+): ?", row, re.MULTILINE)
+        assert told == [one.key.removeprefix(f"{group.name.replace('/', '.')}.") for one in own]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_setting_of_the_option_in_use_has_the_value_of_the_command_line(capsys: Captured) -> None:
+    line = ["sweep=quick", "hydra/sweeper/pruner=eager", "hydra.sweeper.pruner.n_warmup_steps=7"]
+    assert main(["train", *line, "--help", "pruner"]) == 0
+    assert "    n_warmup_steps: 7 " in capsys.readouterr().out
+    assert main(["train", "sweep=quick", "--help", "hydra.sweeper"]) == 0
+    assert "  hydra.sweeper.n_trials: 24 " in capsys.readouterr().out
+
+
+def test_every_value_of_a_pruner_is_an_argument_of_its_class_and_has_a_meaning() -> None:
+    (group,) = [one for one in taken("train").groups if one.is_called("pruner")]
+    for option, own in group.settings.items():
+        with hydra_initialized():
+            overrides = ["hydra/sweeper=optuna", f"hydra/sweeper/pruner={option}"]
+            target = composed("train", overrides).hydra.sweeper.pruner._target_
+        known = inspect.signature(getattr(optuna.pruners, target.rpartition(".")[2])).parameters
+        assert {one.key.removeprefix("hydra.sweeper.pruner.").partition(".")[0] for one in own} <= {*known}
+        assert [one.key for one in own if not one.meaning] == []
 
 
 @pytest.mark.parametrize("word", ["help", "--help"])
@@ -238,7 +219,8 @@ def test_hexlit_help_command_is_the_same(word: str, capsys: Captured) -> None:
         (["solve", "--help", "xyz"], "--help xyz: no setting, section or group of this command; hexlit solve --help"),
         (["train", "net=huge", "--help"], "net=huge: there is no such option; choose from attention"),
         (["train", "lr=1", "--help"], "unknown key 'lr': did you mean 'optimizer.lr'?"),
-        (["solve", "net=tiny", "--help"], "net=tiny: no group of this command; it has none"),
+        (["solve", "net=tiny", "--help"], "unknown key 'net': the keys are board, moves"),
+        (["solve", "--hlep", "--help"], "unknown flag --hlep"),
         (["train", "hydra/sweeper=best", "--help"], "hydra/sweeper=best: there is no such option; choose from basic"),
     ],
 )
@@ -280,7 +262,7 @@ def test_neither_help_nor_completion_imports_anything_heavy() -> None:
         ("train optimizer.name=", {"optimizer.name=sgd"}, set()),
         ("train hydra.sweeper.", {"hydra.sweeper.n_trials=", "hydra.sweeper.sampler.", "hydra.sweeper.pruner."}, set()),
         (
-            "train hydra/sweeper/sampler=qmc hydra.sweeper.sampler.qmc_type=",
+            "train hydra/sweeper=optuna hydra/sweeper/sampler=qmc hydra.sweeper.sampler.qmc_type=",
             {"hydra.sweeper.sampler.qmc_type=halton"},
             set(),
         ),

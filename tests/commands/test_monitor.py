@@ -130,7 +130,7 @@ def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
     ("overrides", "expected"),
     [
         (["pid=1", "interval=0"], "interval=0.0: must be above 0 (seconds)"),
-        (["pid=abc"], "pid=abc: expected a whole number"),
+        (["pid=abc"], "pid=abc: Value 'abc' of type 'str' could not be converted to Integer"),
         (["pid=1", "run=here"], "pid=1, run=here: name one of the two"),
         (["pid=999999999"], "pid=999999999: there is no such process"),
         (["run=nowhere"], "run=nowhere: there is no such folder"),

@@ -28,6 +28,7 @@ from tests.nets.test_evaluator import trained_like
         ("host=a..b", "host=a..b: cannot listen"),
         ("names=['*']", "names: '*': a name without port is needed"),
         ("players=['checkpoint=x.ckpt simulations=9']", "leave out simulations="),
+        ("simulations=9", "unknown key 'simulations': did you mean 'search.simulations'"),
         ("host=256.0.0.1", "host=256.0.0.1: cannot listen"),
     ],
 )

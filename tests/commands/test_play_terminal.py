@@ -14,7 +14,7 @@ from hexlit.tasks.hex import packaged
 def play_lines(lines: str, *overrides: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     monkeypatch.setattr(packaged, "FOLDER", Path("/no/networks"))
-    assert play.main(["terminal=true", "rollouts=1", "simulations=8", *overrides]) == 0
+    assert play.main(["terminal=true", "rollouts=1", "search.simulations=8", *overrides]) == 0
     return capsys.readouterr().out
 
 

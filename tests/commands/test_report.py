@@ -177,7 +177,7 @@ def test_a_bare_path_becomes_the_folder(argv: list[str], expected: list[str]) ->
         (["a", "folder=b"], "a folder=b: name one folder"),
         (["empty", "rows=0"], "rows=0: must be 1 or more"),
         (["empty", "json=true", "watch=true"], "json=true, watch=true: choose one of the two"),
-        (["empty", "json=maybe"], "json=maybe: expected true or false"),
+        (["empty", "json=maybe"], "json=maybe: Value 'maybe' is not a valid bool"),
         (["empty", "--wrong"], "unknown flag --wrong"),
         (["--cfg"], "argument --cfg/-c: expected one argument"),
     ],

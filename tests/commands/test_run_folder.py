@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hexlit.commands import train
 from hexlit.commands.run_folder import requeued
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
@@ -26,3 +27,15 @@ def test_a_folder_to_go_on_with_is_refused_where_every_job_is_a_new_run(flag: st
     with pytest.raises(UsageError, match=f"^resume={tmp_path}: with --multirun every job is a new run; leave"):
         whole_arguments([flag, "seed=1,2", f"resume={tmp_path}"])
     assert flag in whole_arguments([flag, "seed=1,2", "resume=null"])
+
+
+@pytest.mark.parametrize("argument", ["resume=", "resume=''", "best=", "+best="])
+def test_the_value_of_an_unset_shell_variable_begins_no_new_run(
+    argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train.main([argument]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"hexlit train: {argument.lstrip('+').partition('=')[0]}=: the value is empty; ")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -2,52 +2,51 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from hexlit.commands.manual.answer import asks_for_help
-from hexlit.commands.manual.page import shown
-from hexlit.commands.manual.schemas import Setting
-from hexlit.commands.manual.taken import Taken, taken
-from hexlit.errors import UsageError
+from hexlit.commands.manual.page import ALL, HELP, shown
+from hexlit.commands.manual.taken import Setting, Taken, taken
 from hexlit.outside import entry_points_of
 from hexlit.settings import NUMBERED
 
-HYDRA = "hydra"
-"""Hydra's groups and settings are offered once a word begins with this."""
 ACTION = "action"
 """A setting of this name is the first word of its command: `hexlit games import`."""
+HYDRA = ("hydra.", "hydra/")
+"""Hydra's settings and groups are offered once a word begins with `hydra`."""
 
 
 def candidates(command: str, words: Sequence[str], word: str) -> list[str]:
     """The words that may stand for the unfinished `word` after `hexlit COMMAND WORDS`."""
     try:
         result = taken(command, words, lenient=True)
-    except (UsageError, OSError, ImportError):  # a line that is still being written may name what is not there
+    except Exception:  # a line that is still being written may name what is not there
         return []
-    if asks_for_help(words):
-        names = [*(setting.key for setting in result.settings), *(group.name for group in result.groups)]
+    if not {*HELP}.isdisjoint(words):
+        names = [ALL, *result.sections, *(one.key for one in result.settings), *(group.name for group in result.groups)]
         names += [group.name.rpartition("/")[2] for group in result.groups if group.settings]
-        return [name for name in sorted({*names, *filter(None, result.sections)}) if name.startswith(word)]
+        return [name for name in sorted({*filter(None, names)}) if name.startswith(word)]
     if word.startswith("-"):
         return [flag for flag in ("--help", "--cfg", "--multirun", "--config-dir") if flag.startswith(word)]
     key, equals, value = word.partition("=")
     if equals:
-        return [f"{key}={one}" for one in _values(result, key.lstrip("+"), value)]
-    return list(dict.fromkeys(name for name in _names(result, word, first=not words) if name.startswith(word)))
+        return [f"{key}={one}" for one in _values(result, key.lstrip("+"), value) if one.startswith(value)]
+    return [name for name in _names(result, word, first=not words) if name.startswith(word)]
 
 
-def _names(found: Taken, word: str, *, first: bool) -> Iterator[str]:
+def _settings(found: Taken) -> Iterator[Setting]:
+    """The settings of the command, then those that the options in use have beside."""
+    yield from found.settings
+    for group in found.groups:
+        yield from group.settings.get(group.chosen, ())
+
+
+def _names(found: Taken, word: str, *, first: bool) -> list[str]:
     """Groups and settings, a section in place of its settings until it is named; or the actions, as the first word."""
     actions = next((setting.choices for setting in found.settings if setting.key == ACTION), ())
     if actions and first:
-        yield from actions
-        return
-    groups = [f"{group.name}=" for group in found.groups]
-    known = {**found.values, **{setting.key: setting.default for setting in _of_options(found)}}
-    settings = [_until_the_next_dot(key, word) for key in known if key != ACTION]
-    for name in sorted([*groups, *settings]):
-        if word.startswith(HYDRA) or not name.startswith((f"{HYDRA}/", f"{HYDRA}.")):
-            yield name
+        return [*actions]
+    keys = {_until_the_next_dot(setting.key, word) for setting in _settings(found) if setting.key != ACTION}
+    names = sorted({*keys, *(f"{group.name}=" for group in found.groups)})
+    return [name for name in names if word.startswith("hydra") or not name.startswith(HYDRA)]
 
 
 def _until_the_next_dot(key: str, word: str) -> str:
@@ -58,26 +57,13 @@ def _until_the_next_dot(key: str, word: str) -> str:
 
 
 def _values(found: Taken, key: str, value: str) -> list[str]:
-    for group in found.groups:
-        if group.name == key:
-            return [option for option in group.options if option.startswith(value)]
-    for setting in found.settings:
-        if setting.key == key:
-            return [one for one in _choices(setting, found.values[key], value) if one.startswith(value)]
-    for setting in _of_options(found):
-        if setting.key == key:
-            return [one for one in _choices(setting, setting.default, value) if one.startswith(value)]
-    return []
-
-
-def _of_options(found: Taken) -> Iterator[Setting]:
-    """The settings that the options in use have beside those of the command."""
-    for group in found.groups:
-        yield from group.settings.get(group.chosen, ())
-
-
-def _choices(setting: Setting, now: Any, value: str) -> list[str]:
-    """The values of a setting: all that there are, or files where it is a text, or the one that it has."""
+    """The options of a group, or the values of a setting: its words, files where it is a text, or the one in use."""
+    options = next((group.options for group in found.groups if group.name == key), None)
+    if options is not None:
+        return [*options]
+    setting = next((setting for setting in _settings(found) if setting.key == key), None)
+    if setting is None:
+        return []
     null = ["null"] if "None" in setting.type else []
     if setting.several and setting.choices:
         return [*(f"[{word}]" for word in setting.choices), f"[{','.join(setting.choices)}]"]
@@ -87,7 +73,7 @@ def _choices(setting: Setting, now: Any, value: str) -> list[str]:
     if setting.type.startswith("bool"):
         return ["true", "false", *null]
     files = _files(value) if setting.type.startswith(("str", "Any")) else []
-    return files or [shown(now)]
+    return files or [shown(setting.value)]
 
 
 def _files(start: str) -> list[str]:

@@ -1,18 +1,33 @@
-"""The text of `hexlit COMMAND --help`: examples, settings with their values and meanings, groups with their options."""
+"""The text of `hexlit COMMAND --help`: examples, groups with their options, settings with their values and meanings."""
 
 import difflib
+import os
 import re
 import shutil
+import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fnmatch import fnmatch
 from typing import Any
 
-from hexlit.commands.manual.conf_files import Example
-from hexlit.commands.manual.schemas import Setting
-from hexlit.commands.manual.taken import Group, Taken
+from hexlit.commands.application import is_mistake
+from hexlit.commands.composing import flags_and_overrides
+from hexlit.commands.manual.taken import Example, Group, Setting, Taken, taken
+from hexlit.commands.user_errors import explain, one_line
 from hexlit.errors import UsageError
 
+HELP = ("-h", "--help")
+ALL = "all"
+"""Word behind `--help` for every setting of a long command."""
+MANY = 60
+"""Settings of a command above which its page tells those that change often, and of the others the sections alone."""
+OFTEN = (
+    *("trainer.max_epochs", "trainer.max_time", "optimizer.name", "optimizer.lr", "accelerator.device", "net.*"),
+    *("search.simulations", "selfplay.games", "selfplay.positions", "data.path", "data.batch", "data.window"),
+    *("openings.*", "sprt.*", "target.*", "hydra.sweeper.n_trials", "hydra.sweeper.n_jobs"),
+)
+"""Settings that users change first, beside those outside of all sections."""
 COLUMN = 32
 """Column of the meanings; a longer setting has its meaning below it."""
 BRIEF = 150
@@ -20,38 +35,78 @@ BRIEF = 150
 NARROWEST, WIDE = 24, 72
 
 FLAGS = {
-    "--help [NAME]": "this text; of one setting, section or group in full",
+    "--help [NAME | all]": "this text; of one setting, section or group in full; of all settings",
     "--cfg job": "print the configuration, and do nothing else",
     "--multirun, -m": "a run for each combination of values: seed=1,2,3",
     "--config-dir DIR": "a folder with YAML files of your own",
 }
 
 
-def terminal_width() -> int:
-    """Columns of the terminal; 80 where there is none, or the variable COLUMNS."""
-    return max(NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+def answer(command: str, arguments: Sequence[str]) -> int:
+    """Print the help of a command as its `arguments` set it up; words after the flag say what it shall be about.
+
+    Returns:
+        The exit code: 2 after a mistake, told in one line on the error stream.
+    """
+    width = max(NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+    try:
+        _, words = flags_and_overrides(arguments)
+        at = min(arguments.index(flag) for flag in HELP if flag in arguments)
+        names = [word for word in arguments[at:] if word in words and "=" not in word]
+        result = taken(command, arguments)
+        text = topics(result, names, width) if {*names} - {ALL} else overview(result, width, whole=bool(names))
+    except Exception as error:
+        if not is_mistake(error):
+            raise
+        print(f"hexlit {command}: {one_line(explain(error, command, [*arguments]))}", file=sys.stderr)
+        return 2
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # `hexlit train --help | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
-def overview(taken: Taken, width: int) -> str:
-    """Everything that the command takes, the first sentence of each meaning."""
+def overview(taken: Taken, width: int, *, whole: bool = False) -> str:
+    """All that the command takes, with the first sentences of each meaning.
+
+    Of a command with many settings it has those that users change first; all of them if it is `whole`.
+    """
     purpose, _, more = taken.text.partition("\n\n")
     blocks = [list(_text(purpose, width))[:-1], ["examples:", *_examples(taken.examples, width)]]
     if more:
         blocks.append(list(_text(more, width))[:-1])
-    sections = {name: [one for one in taken.settings if one.section == name] for name in _sections(taken)}
-    for name, settings in sections.items():
-        if settings:
-            lines = [line for one in settings for line in _setting(one, taken.values[one.key], width, whole=False)]
-            blocks.append([*_title(name, taken, width), *lines])
     if taken.groups:
         groups = [line for group in taken.groups for line in _group(group, width)]
         blocks.append([*_wrapped("groups (GROUP=OPTION; in brackets, the one in use):", width), *groups])
+    sections = {name: [one for one in taken.settings if one.section == name] for name in _sections(taken)}
+    if whole or len(taken.settings) <= MANY:
+        for name, settings in sections.items():
+            blocks.append([*_title(name, taken, width), *_lines(settings, width)])
+        topic = next((name for name in (*sections, *(group.name for group in taken.groups)) if name), "")
+        hint = f"hexlit {taken.command} --help {topic or taken.settings[0].key} says all about"
+        hint += f" {topic or taken.settings[0].key}, as of each name here."
+    else:
+        often = [one for one in taken.settings if one.section and any(fnmatch(one.key, key) for key in OFTEN)]
+        blocks.append(["settings that change most (KEY=VALUE):", *_lines([*sections.pop(""), *often], width)])
+        title = "sections (SECTION.KEY=VALUE; in brackets, the number of their settings):"
+        rows = [_line(f"{name} ({len(settings)})", taken.sections[name], width) for name, settings in sections.items()]
+        blocks.append([*_wrapped(title, width), *rows])
+        hint = f"hexlit {taken.command} --help NAME says all about a setting, section or group; --help {ALL} lists all."
     blocks.append(["flags:", *(line for flag, what in FLAGS.items() for line in _row(flag, what, width))])
-    topic = next((name for name in (*sections, *(group.name for group in taken.groups)) if name), "")
-    topic = topic or taken.settings[0].key
-    hint = f"hexlit {taken.command} --help {topic} says all about {topic}, as of each name here."
     blocks.append(_wrapped(hint, width))
     return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _lines(settings: Iterable[Setting], width: int) -> Iterator[str]:
+    for one in settings:
+        yield from _setting(one, width, whole=False)
+
+
+def _line(left: str, right: str, width: int) -> str:
+    """`left`, and beside it as much of the first sentence of `right` as the line holds."""
+    head = f"  {left}".ljust(COLUMN if width >= WIDE else width // 3)
+    return f"{head}{textwrap.shorten(_sentences(right)[0], width - len(head), placeholder=' ...')}"
 
 
 def topics(taken: Taken, names: Sequence[str], width: int) -> str:
@@ -83,7 +138,7 @@ def _topic(taken: Taken, name: str, width: int) -> list[str]:
         raise UsageError(f"--help {name}: no setting, section or group of this command{_hint(taken, name)}")
     lines = _wrapped(taken.sections[name], width) if taken.sections.get(name) else []
     for setting in settings:
-        lines += ["", *_setting(setting, taken.values[setting.key], width, whole=True)]
+        lines += ["", *_setting(setting, width, whole=True)]
     for group in groups:
         lines += ["", f"options of the group, {group.name}=OPTION:"]
         if group.settings:
@@ -111,14 +166,17 @@ def _title(name: str, taken: Taken, width: int) -> list[str]:
 
 
 def shortened(text: str) -> str:
-    """As many sentences of `text` as make up a few lines, at least the first; the dots of `et al.` end none."""
-    sentences = re.split(r"(?<=[^.\s]\.)(?<!\bal\.)\s+", text)
-    kept = sentences[0]
-    for sentence in sentences[1:]:
+    """As many sentences of `text` as make up a few lines, at least the first; the dots of `et al.` end no sentence."""
+    kept, *others = _sentences(text)
+    for sentence in others:
         if len(kept) + len(sentence) > BRIEF:
             break
         kept = f"{kept} {sentence}"
     return kept
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[^.\s]\.)(?<!\bal\.)\s+", text)
 
 
 def shown(value: Any) -> str:
@@ -139,8 +197,8 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _setting(setting: Setting, value: Any, width: int, *, whole: bool, indent: int = 2) -> list[str]:
-    meaning = setting.meaning if whole else shortened(setting.meaning)
+def _setting(setting: Setting, width: int, *, whole: bool, indent: int = 2) -> list[str]:
+    value, meaning = setting.value, setting.meaning if whole else shortened(setting.meaning)
     if whole and setting.range:
         meaning = f"{meaning} {'Each must' if setting.several else 'Must'} be {setting.range}."
     if value == "???":
@@ -161,7 +219,7 @@ def _settings_of_option(group: Group, option: str, width: int) -> list[str]:
     lines = []
     for setting in group.settings.get(option, ()):
         short = replace(setting, key=setting.key.removeprefix(f"{group.name.replace('/', '.')}."))
-        lines += _setting(short, setting.default, width, whole=True, indent=4)
+        lines += _setting(short, width, whole=True, indent=4)
     return [*lines, ""] if lines else []
 
 

@@ -2,21 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hexlit.commands.manual.page import shown
-from hexlit.commands.manual.schema_places import own_tasks
-from hexlit.commands.manual.schemas import Setting
-from hexlit.commands.manual.source import MISSING, PACKAGE
-from hexlit.commands.manual.taken import Taken, taken
+from hexlit.commands.manual.taken import MISSING, OTHERS, Setting, Taken, taken
 from hexlit.commands.table import COMMANDS
+from hexlit.commands.tasks import DEFAULT, TASKS
 from hexlit.files import write_text_atomic
 
-TARGET = PACKAGE.parent / "docs" / "reference.md"
+TARGET = Path(__file__).resolve().parents[3] / "docs" / "reference.md"
 COMMAND = "python -m hexlit.commands.manual.reference"
 """Writes the page again."""
-
-FIRST_TASK = "hex"
-"""The task of `hexlit train` without `task=`."""
 
 INTRODUCTION = f"""# Reference
 
@@ -47,8 +43,7 @@ def lines() -> dict[str, Taken]:
     for command in COMMANDS:
         result[command] = taken(command)
         if command == "train":
-            others = [task for task in own_tasks() if task != FIRST_TASK]
-            result |= {f"train task={task}": taken(command, [f"task={task}"]) for task in others}
+            result |= {f"train task={task}": taken(command, [f"task={task}"]) for task in TASKS if task != DEFAULT}
     return result
 
 
@@ -75,7 +70,7 @@ def _sections(known: Mapping[str, Taken]) -> list[Section]:
             if name:
                 alike = name, tuple((one.key, one.type, one.meaning) for one in settings)
                 section = result.setdefault(alike, Section(name, entry.sections.get(name, ""), settings))
-                section.values[line] = {one.key: _value(entry.values[one.key]) for one in settings}
+                section.values[line] = {one.key: _value(one.value) for one in settings}
     return sorted(result.values(), key=lambda section: section.name)
 
 
@@ -93,7 +88,7 @@ def _command(line: str, entry: Taken, sections: Iterable[Section]) -> Iterator[s
             yield f"{example.command}  # {example.remark}" if example.remark else example.command
         yield "```\n"
     own = [setting for setting in entry.settings if not setting.section]
-    yield from _table(own, {setting.key: _value(entry.values[setting.key]) for setting in own})
+    yield from _table(own, {setting.key: _value(setting.value) for setting in own})
     mine = [f"`{section.name}`" for section in sections if line in section.values]
     if mine:
         yield f"Sections: {', '.join(mine)}.\n"
@@ -135,13 +130,13 @@ def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
     yield f"### {name}=\n"
     yield f"Of {', '.join(users)}. The option in brackets is the default.\n"
     yield "| option | what it is |\n|---|---|"
-    told = own_tasks() if name == "task" else options  # tasks of other packages may be installed, too
+    told = TASKS if name == "task" else OTHERS.get(name, options)  # other packages may bring more
     yield from (f"| `{option}` | {_cell(options[option])} |" for option in sorted(told))
     yield ""
     for option, own in sorted(settings.items()):
-        if own:
+        if own and any(one.meaning for one in own):  # plugins document theirs
             yield f"#### {name}={option}\n"
-            yield from _table(own, {setting.key: _value(setting.default) for setting in own})
+            yield from _table(own, {setting.key: _value(setting.value) for setting in own})
 
 
 def _table(settings: Iterable[Setting], defaults: Mapping[str, str]) -> Iterator[str]:

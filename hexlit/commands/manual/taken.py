@@ -1,30 +1,124 @@
-"""The settings, values, groups, options and examples of one command line."""
+"""Everything that one command line takes: its settings with their values, and its groups with their options.
 
+Hydra composes the values, with the user's folders and the tasks of other packages. Types, ranges and words are those of
+the dataclasses behind them; the meanings are the docstrings below the fields.
+"""
+
+import ast
+import importlib
 import inspect
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from hexlit.commands.manual.composition import Composed, compose
-from hexlit.commands.manual.conf_files import Example, Folders, head, load
-from hexlit.commands.manual.schema_places import other_tasks, places
-from hexlit.commands.manual.schemas import Setting
-from hexlit.commands.manual.source import source_of, value_of
-from hexlit.commands.manual.sweeper import HYDRA_GROUPS, add_sweeper, hydra_options, in_use
+import yaml
+from hydra.core.config_store import ConfigStore
+from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
 
+from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, search_path
+from hexlit.commands.table import COMMANDS
+from hexlit.outside import TASK_GROUP, entry_points_of
+from hexlit.settings import GROUP, RANGE, WORDS
+
+MISSING = "???"
+"""Value of a setting that a user has to give, as YAML and OmegaConf write it."""
+SCHEMA_MODULES = {"htp": "hexlit.commands.htp_program"}
+"""Command -> the module that registers its schema, where that is not the command's own."""
+OF_TASKS = ("train", "bench", "plan")
+"""Commands that take the settings of tasks."""
 FIRST = ("task", "experiment")
 """Groups that change most; the others follow by alphabet, then Hydra's own."""
+SWEEPER_SETTINGS = ("direction", "storage", "study_name", "n_trials", "n_jobs", "timeout", "max_failure_rate", "params")
+"""Settings of hexlit's sweeper that are set by hand; sampler and pruner are groups."""
+FILLED = ("hydra.sweeper.defaults", "hydra.sweeper.sampler", "hydra.sweeper.pruner")
+"""Fields of the sweeper that other groups fill."""
+SWEEP_GROUPS = {
+    "hydra/sweeper": "basic",
+    "hydra/sweeper/sampler": "tpe",
+    "hydra/sweeper/pruner": "median",
+    "hydra/launcher": "basic",
+}
+"""Group of Hydra's for sweeps -> its default option."""
+DOCUMENTATION = "https://hydra.cc/docs/1.3/plugins"
+OTHERS = {
+    "hydra/sweeper": {
+        "basic": "every combination of the values on the command line; see https://hydra.cc",
+        "optuna": "trials that Optuna chooses and prunes; sweep=NAME chooses it",
+    },
+    "hydra/launcher": {
+        "basic": "trials on this machine",
+        "joblib": f"trials by joblib; needs the extra joblib; see {DOCUMENTATION}/joblib_launcher",
+        "submitit_local": f"trials by submitit, here; needs the extra slurm; see {DOCUMENTATION}/submitit_launcher",
+        "submitit_slurm": f"each trial is a job of Slurm; needs the extra slurm; see {DOCUMENTATION}/submitit_launcher",
+    },
+}
+"""Options of Hydra and its plugins, with the page that documents them; named whether they are installed or not."""
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Settings of a command that another YAML file than its own composes."""
+class Setting:
+    """One key of a configuration."""
 
-    config: str
-    keys: frozenset[str] | None = None
-    """Those of its settings that are meant; None is all of them."""
+    key: str
+    """Dotted: `optimizer.lr`."""
+    type: str
+    """As it is annotated: `float | None`."""
+    value: Any
+    """In the composed configuration; `???` where a user has to give it."""
+    meaning: str
+    """The text below its declaration, in one line; empty where there is none."""
+    choices: tuple[str, ...] = ()
+    """The words declared for it, the only ones that it takes; empty where it takes others."""
+    group: str = ""
+    """A group of entry points whose names it takes beside its `choices`; empty where there is none."""
+    range: str = ""
+    """The numbers that it takes, in words; empty where none are declared."""
+
+    @property
+    def section(self) -> str:
+        """The part of the key before the last dot."""
+        return self.key.rpartition(".")[0]
+
+    @property
+    def several(self) -> bool:
+        """Whether it takes a list of its `choices`."""
+        return self.type.startswith("list")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command that a user may type."""
+
+    command: str
+    remark: str
+    """Its purpose; may be empty."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The comments above the first line of a YAML file."""
+
+    examples: tuple[Example, ...]
+    package: str | None
+    """The package of the content: `_global_` is the root, None the name of the group."""
+    text: str
+    """The lines that are no commands, as one."""
+
+    @property
+    def summary(self) -> str:
+        """The file in a few words: the remark of its first command, else its text."""
+        remark = self.examples[0].remark if self.examples else ""
+        return remark or self.text
 
 
 @dataclass(frozen=True)
@@ -33,14 +127,14 @@ class Group:
 
     name: str
     chosen: str
-    options: dict[str, str]
+    options: Mapping[str, str]
     """Option -> what it is, in a few words."""
-    settings: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
+    settings: Mapping[str, tuple[Setting, ...]]
     """Option -> the settings that it alone has, by their whole keys; the option in use with its values."""
 
     def is_called(self, name: str) -> bool:
         """Whether `name` is that of the group; of one of Hydra's groups the last word is enough."""
-        return name == self.name or (self.name in HYDRA_GROUPS and name == self.name.rpartition("/")[2])
+        return name == self.name or (self.name in SWEEP_GROUPS and name == self.name.rpartition("/")[2])
 
 
 @dataclass(frozen=True)
@@ -52,120 +146,239 @@ class Taken:
     """The command's purpose, in several lines."""
     examples: tuple[Example, ...]
     settings: tuple[Setting, ...]
-    values: dict[str, Any]
-    """Key of each setting -> its value in the composed configuration."""
-    sections: dict[str, str]
+    sections: Mapping[str, str]
     """Section -> what it is about; the settings outside of all are in ''."""
     groups: tuple[Group, ...]
 
 
 def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False) -> Taken:
-    """Everything that `hexlit COMMAND ARGUMENTS` takes; flags among the arguments are skipped.
+    """Everything that `hexlit COMMAND ARGUMENTS` takes.
 
     `lenient` leaves out overrides that do not fit.
 
     Raises:
-        UsageError: the arguments name a group, an option or a setting that is not there.
+        UsageError: there is no such flag or folder.
+        HydraException, OmegaConfBaseException: the arguments do not compose.
     """
-    overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
-    name, beside, more = _files(command, overrides)
-    tasks = [override.removeprefix("task=") for override in overrides if override.startswith("task=")]
-    schemas, folders = places(tasks, _own_folders(arguments))
-    named = [*overrides, *([] if name != "bench_task" or tasks else ["task=hex"])]
-    parts: list[tuple[Composed, frozenset[str] | None]] = []
-    if beside is not None:
-        first = compose(beside.config, [], schemas, folders)
-        keys = beside.keys or frozenset(first.values)
-        own = [override for override in named if override.partition("=")[0].partition(".")[0] in keys]
-        named = [override for override in named if override not in own]
-        parts.append((compose(beside.config, own, schemas, folders, lenient=lenient), keys))
-    whole = compose(name, named, schemas, folders, lenient=lenient)
-    if "sweep" in whole.chosen and command == "train":
-        add_sweeper(whole, folders, lenient=lenient)
-    parts.append((whole, None))
-    settings, values, sections = _joined(parts)
-    path = folders.path(command)
-    assert path is not None
-    return Taken(
-        command,
-        inspect.cleandoc(load(path)["hydra"]["help"]["header"]),
-        head(path).examples,
-        tuple(settings),
-        values,
-        sections,
-        tuple(_groups(whole, folders, more)),
-    )
+    flags, words = flags_and_overrides(arguments)
+    overrides = [word for word in words if "=" in word and not _is_sweep(word)]
+    importlib.import_module(SCHEMA_MODULES.get(command, COMMANDS[command][0]))
+    if command in OF_TASKS:
+        from hexlit.commands import tasks
 
-
-def _files(command: str, overrides: Sequence[str]) -> tuple[str, Beside | None, tuple[str, ...]]:
-    """The YAML file of the command, the one beside it, and groups that it takes by choosing another file."""
-    if command == "plan":
-        return command, Beside("plan_settings"), ()
-    if command == "bench":
-        if any(override.startswith(("task=", "experiment=")) and override != "task=hex" for override in overrides):
-            module = "hexlit.commands.bench_task"
-            keys = value_of(source_of(module).constants["OF_THE_BENCH"], module)
-            return "bench_task", Beside("bench", frozenset(keys)), ()
-        return command, None, ("task", "experiment")
-    return command, None, ()
-
-
-def _own_folders(arguments: Sequence[str]) -> list[Path]:
-    """The folder that `--config-dir` names."""
-    folders: list[Path] = []
-    for word, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
-        flag, _, value = word.partition("=")
-        if flag in ("--config-dir", "-cd"):
-            folders.append(Path(value or following))
-    return folders
-
-
-def _joined(
-    parts: Sequence[tuple[Composed, frozenset[str] | None]],
-) -> tuple[list[Setting], dict[str, Any], dict[str, str]]:
-    settings: list[Setting] = []
-    values: dict[str, Any] = {}
+        tasks.register(overrides)
+    folders = search_path(flags.config_dir)
+    settings: dict[str, Setting] = {}
     sections: dict[str, str] = {}
-    for composed, keys in parts:
-        for setting in composed.schema.settings:
-            if (keys is None or setting.key.partition(".")[0] in keys) and setting.key not in values:
-                settings.append(setting)
-                values[setting.key] = composed.value(setting.key)
-        sections |= composed.schema.sections
-    return settings, values, sections
+    with hydra_initialized():
+        for name, own, keys in _parts(command, overrides):
+            config = composed(name, own, folders, lenient=lenient)
+            values = _plain(config)
+            for one in _settings(config, values, "", sections):
+                if keys is None or one.key.partition(".")[0] in keys:
+                    settings.setdefault(one.key, one)
+    choices = {group: str(option) for group, option in values["hydra"]["runtime"]["choices"].items()}
+    named = {group: option for group, option in choices.items() if not group.startswith("hydra/")}
+    if command == "train":
+        of_sweeps = _of_option("hydra/sweeper", "optuna", values, in_use=choices["hydra/sweeper"] == "optuna")
+        settings |= {one.key: one for one in of_sweeps if one.key.rpartition(".")[2] in SWEEPER_SETTINGS}
+        sections["hydra.sweeper"] = "Sweeps by Optuna, with --multirun: hydra/sweeper=optuna or sweep=NAME."
+        named |= {group: choices.get(group, option) for group, option in SWEEP_GROUPS.items()}
+    elif name == "bench":
+        named |= {"task": "", "experiment": ""}  # each makes it compose another file
+    order = sorted(named, key=lambda group: (group not in FIRST, group.startswith("hydra/"), group))
+    groups = tuple(_group(group, named[group], values, settings) for group in order)
+    header, examples = inspect.cleandoc(values["hydra"]["help"]["header"]), head(_text(command, values)).examples
+    return Taken(command, header, examples, tuple(settings.values()), sections, groups)
 
 
-def _groups(composed: Composed, folders: Folders, more: Sequence[str]) -> list[Group]:
-    groups = []
-    named = [*composed.chosen.items(), *((name, "") for name in more)]
-    for name, chosen in sorted(named, key=lambda pair: (pair[0] not in FIRST, pair[0].startswith("hydra/"), pair[0])):
-        if name in HYDRA_GROUPS:
-            known = hydra_options(name, folders)
-            settings = {option: one.settings for option, one in known.items()}
-            settings[chosen] = in_use(settings[chosen], composed)
-            groups.append(Group(name, chosen, {option: one.text for option, one in known.items()}, settings))
+def _is_sweep(word: str) -> bool:
+    """Whether an override gives several values, one for each job of a sweep."""
+    try:
+        return OverridesParser.create().parse_override(word).is_sweep_override()
+    except HydraException:  # told by the composition
+        return False
+
+
+def _parts(command: str, overrides: list[str]) -> list[tuple[str, list[str], Sequence[str] | None]]:
+    """The YAML files that make up the command: name, overrides, and the keys that count there; None is all."""
+    of_task = [one for one in overrides if one.startswith(("task=", "experiment=")) and one != "task=hex"]
+    if command == "plan":
+        beside, name, keys = "plan_settings", "plan", [*ConfigStore.instance().load("plan_schema.yaml").node]
+    elif command == "bench" and of_task:
+        from hexlit.commands.bench import OF_THE_BENCH
+
+        beside, name, keys = "bench", "bench_task", [*OF_THE_BENCH]
+        overrides = overrides if any(one.startswith("task=") for one in overrides) else ["task=hex", *overrides]
+    else:
+        return [(command, [one for one in overrides if command != "bench" or one != "task=hex"], None)]
+    own = [one for one in overrides if one.partition("=")[0].partition(".")[0] in keys]
+    return [(beside, own, keys), (name, [one for one in overrides if one not in own], None)]
+
+
+def _plain(config: DictConfig) -> dict[str, Any]:
+    """The values as plain containers, interpolations as they are written."""
+    values = OmegaConf.to_container(config, resolve=False, enum_to_str=True)
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items()}
+
+
+def _settings(node: DictConfig, values: Mapping[str, Any], prefix: str, sections: dict[str, str]) -> Iterator[Setting]:
+    """The settings of a node with a dataclass, and of those within; `sections` gets what each dataclass is about."""
+    kind = OmegaConf.get_type(node)
+    if kind is None or not is_dataclass(kind):
+        return
+    texts = texts_of(kind)
+    sections[prefix.rstrip(".")] = texts[""]
+    for one in fields(kind):
+        key = f"{prefix}{one.name}"
+        if one.name in values and is_dataclass(OmegaConf.get_type(node, one.name)):
+            yield from _settings(node[one.name], values[one.name], f"{key}.", sections)
+        else:
+            yield _setting(one, key, values.get(one.name, MISSING), texts.get(one.name, ""))
+
+
+def _setting(one: Field[Any], key: str, value: Any, meaning: str) -> Setting:
+    kind = one.type if isinstance(one.type, str) else inspect.formatannotation(one.type).replace("typing.", "")
+    words, span = one.metadata.get(WORDS, ()), one.metadata.get(RANGE, "")
+    return Setting(key, kind, value, meaning, tuple(words), one.metadata.get(GROUP, ""), str(span))
+
+
+@cache
+def texts_of(kind: type) -> Mapping[str, str]:
+    """Field of a dataclass, or of its bases -> the docstring below it, in one line; "" -> its own first paragraph."""
+    texts = {"": ""}
+    for base in reversed(kind.__mro__):
+        node = _classes(base.__module__).get(base.__qualname__.rpartition(".")[2]) if is_dataclass(base) else None
+        if node is None:
             continue
-        options = {}
-        for option in folders.options(name):
-            path = folders.path(f"{name}/{option}")
-            assert path is not None
-            if name in more or _fits(load(path), composed, at_root=head(path).package == "_global_"):
-                options[option] = head(path).summary
-        if name == "task":
-            options |= dict.fromkeys(other_tasks(), "a task of another package")
-        groups.append(Group(name, chosen, options))
-    return groups
+        texts[""] = " ".join((ast.get_docstring(node) or "").partition("\n\n")[0].split())
+        for part, below in itertools.pairwise([*node.body, ast.Pass()]):
+            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                told = below.value if isinstance(below, ast.Expr) else None
+                text = " ".join(str(told.value).split()) if isinstance(told, ast.Constant) else ""
+                texts[part.target.id] = re.sub(r"\bNone\b", "null", text)  # as one writes it on the command line
+    return texts
 
 
-def _fits(content: dict[str, Any], composed: Composed, *, at_root: bool) -> bool:
-    """Whether an option suits the other choices: it overrides, sets and searches only what is there."""
-    entries = [next(iter(entry)) for entry in content.get("defaults", []) if isinstance(entry, dict)]
-    overridden = [entry.removeprefix("override ").lstrip("/") for entry in entries if entry.startswith("override ")]
-    if any(group not in composed.chosen and group not in HYDRA_GROUPS for group in overridden):
-        return False
-    keys = {setting.key for setting in composed.schema.settings}
-    searched = content.get("hydra", {}).get("sweeper", {}).get("params") or {}
-    if any(key not in keys and key not in composed.chosen for key in searched):
-        return False
-    sections = {key.partition(".")[0] for key in keys}
-    return not at_root or set(content) - {"defaults", "hydra"} <= sections
+@cache
+def _classes(module: str) -> Mapping[str, ast.ClassDef]:
+    path = Path(str(sys.modules[module].__file__))
+    tree = ast.parse(path.read_text(encoding="utf-8") if path.suffix == ".py" else "")
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def _group(name: str, chosen: str, values: Mapping[str, Any], settings: Mapping[str, Setting]) -> Group:
+    """The group, with those of its options that suit the settings and choices in use."""
+    known = _options(name, values)
+    if name in SWEEP_GROUPS:
+        known = sorted({*known, *OTHERS.get(name, ())})
+        of_options = {option: _of_option(name, option, values, in_use=option == chosen) for option in known}
+        return Group(name, chosen, {option: _about(name, option, values) for option in known}, of_options)
+    options = dict.fromkeys(entry_points_of(TASK_GROUP).names, "a task of another package") if name == "task" else {}
+    for option in known:
+        text = _text(f"{name}/{option}", values)
+        if not chosen or head(text).package != "_global_" or _fits(text, values, settings):
+            options[option] = head(text).summary
+    return Group(name, chosen, options, {})
+
+
+def _options(group: str, values: Mapping[str, Any]) -> list[str]:
+    """The options of a group, by alphabet: the files in the folders that were searched, and those of Hydra's store."""
+    store = ConfigStore.instance()
+    inside = [place for folder in _folders(values) if (place := folder.joinpath(group)).is_dir()]
+    names = [path.name for place in inside for path in place.iterdir()]
+    names += store.list(group) if store.get_type(group) is ObjectType.GROUP else []
+    return sorted({name.removesuffix(".yaml") for name in names if name.endswith(".yaml")})
+
+
+def _fits(text: str, values: Mapping[str, Any], settings: Mapping[str, Setting]) -> bool:
+    """Whether an option at the root suits the other choices: it overrides, sets and searches only what is there."""
+    content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+    names = [next(iter(entry)) for entry in content.get("defaults", ()) if isinstance(entry, dict)]
+    overridden = {name.removeprefix("override ").lstrip("/") for name in names if name.startswith("override ")}
+    groups = {*values["hydra"]["runtime"]["choices"], *SWEEP_GROUPS}
+    searched = {*_at(content, "hydra.sweeper.params", ())}
+    return overridden <= groups and searched <= {*settings, *groups} and {*content} - {"defaults"} <= {*values}
+
+
+def _about(group: str, option: str, values: Mapping[str, Any]) -> str:
+    """An option of one of Hydra's groups, in a few words."""
+    read, node = head(_text(f"{group}/{option}", values)), _stored(group, option)
+    kind: Any = None if node is None else OmegaConf.get_type(node)
+    told = OTHERS.get(group, {}).get(option) or read.text or read.summary
+    return told or ("" if kind is None else texts_of(kind)[""])
+
+
+def _of_option(group: str, option: str, values: Mapping[str, Any], *, in_use: bool = False) -> tuple[Setting, ...]:
+    """The settings of an option of one of Hydra's groups; `in_use` with the composed values.
+
+    An option is a dataclass in Hydra's store, or a YAML file whose comments are the meanings. One whose plugin is not
+    installed has none.
+    """
+    prefix, text, node = group.replace("/", "."), _text(f"{group}/{option}", values), _stored(group, option)
+    known = described(text, prefix) if text or node is None else _settings(node, _plain(node), f"{prefix}.", {})
+    kept = [one for one in known if not one.key.rpartition(".")[2].startswith("_") and one.key not in FILLED]
+    return tuple(replace(one, value=_at(values, one.key, one.value)) if in_use else one for one in kept)
+
+
+@cache
+def _stored(group: str, option: str) -> DictConfig | None:
+    store, name = ConfigStore.instance(), f"{group}/{option}.yaml"
+    return store.load(name).node if store.get_type(name) is ObjectType.CONFIG else None
+
+
+def _at(values: Mapping[str, Any], key: str, default: Any) -> Any:
+    """The value at a dotted key; the `default` where there is none."""
+    node: Any = values
+    for part in key.split("."):
+        if not isinstance(node, Mapping) or part not in node:
+            return default
+        node = node[part]
+    return default if node is None and isinstance(default, tuple) else node
+
+
+def _text(name: str, values: Mapping[str, Any]) -> str:
+    """The text of a YAML file, such as `net/small`, in the folders that were searched; empty where there is none."""
+    paths = (folder.joinpath(f"{name}.yaml") for folder in _folders(values))
+    return next((path.read_text(encoding="utf-8") for path in paths if path.is_file()), "")
+
+
+def _folders(values: Mapping[str, Any]) -> Iterator[Traversable]:
+    for source in values["hydra"]["runtime"]["config_sources"]:
+        if source["schema"] == "pkg":
+            yield files(source["path"])
+        elif source["schema"] == "file":
+            yield Path(source["path"])
+
+
+@cache
+def head(text: str) -> Head:
+    """The comments at the head of a YAML file.
+
+    A line `# hexlit ...` is an example. Two blanks or more end the command; a remark may follow, in brackets or not.
+    """
+    examples: list[Example] = []
+    texts: list[str] = []
+    package = None
+    for line in itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()):
+        words = line.removeprefix("#").strip()
+        if words.startswith("@package "):
+            package = words.removeprefix("@package ").strip()
+        elif words.startswith("hexlit "):
+            command, *remarks = re.split(r"\s{2,}", words, maxsplit=1)
+            examples.append(Example(command, "".join(remarks).removeprefix("(").removesuffix(")")))
+        else:
+            texts.append(words)
+    return Head(tuple(examples), package, " ".join(texts))
+
+
+def described(text: str, prefix: str) -> Iterator[Setting]:
+    """The values of a YAML file, each with the comment behind it."""
+    parents: list[tuple[int, str]] = []
+    for depth, name, value, comment in re.findall(r"^( *)([\w-]+):(?: +([^#\n]*?))?(?: # (.*))?$", text, re.MULTILINE):
+        parents = [(above, parent) for above, parent in parents if above < len(depth)] + [(len(depth), name)]
+        if value:
+            plain = yaml.safe_load(value)
+            kind = "Any" if plain is None else type(plain).__name__
+            yield Setting(".".join([prefix, *(parent for _, parent in parents)]), kind, plain, comment)
