@@ -14,7 +14,8 @@ from hexlit.api.pictures import Picture
 from hexlit.api.runs import Run
 from hexlit.api.status import console_for
 from hexlit.commands.application import INTERRUPTED, MISTAKE
-from hexlit.commands.in_process import composed, quiet_imports
+from hexlit.commands.composing import is_sweep
+from hexlit.commands.in_process import composed_with_hydra, quiet_imports
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
 from hexlit.reporting.quantities import format_duration
@@ -158,7 +159,8 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
 
 def _folder_of(argv: list[str]) -> Path:
     """The folder of the sweep, as the command would choose it."""
-    config = composed("train", argv, prepare=whole_arguments)
+    single = [argument for argument in argv if not is_sweep(argument)]
+    config = composed_with_hydra("train", single, prepare=whole_arguments)
     folder = Path(str(config.hydra.sweep.dir)).absolute()
     named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)
     study = config.hydra.sweeper.get("study_name")

@@ -12,6 +12,9 @@ from typing import NoReturn
 from hydra import compose, initialize_config_module
 from hydra._internal.utils import get_args_parser
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from hydra.version import VersionBase
 from omegaconf import DictConfig
 
 from hexlit.errors import UsageError
@@ -41,11 +44,25 @@ def _refuse(message: str) -> NoReturn:
     raise UsageError(message)
 
 
+def is_sweep(word: str) -> bool:
+    """Whether an override gives several values, one for each job of a sweep."""
+    try:
+        return OverridesParser.create().parse_override(word).is_sweep_override()
+    except HydraException:  # told by the composition
+        return False
+
+
 @contextmanager
 def hydra_initialized() -> Iterator[None]:
     """Hydra with hexlit's configuration, for `composed`; afterwards it is as it was before."""
-    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
-        yield
+    theirs, base = GlobalHydra.instance().hydra, VersionBase.instance().version_base
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
+            yield
+    finally:
+        GlobalHydra.instance().hydra = theirs
+        VersionBase.instance().version_base = base
 
 
 def search_path(config_dir: str | None) -> list[str]:

@@ -1,6 +1,7 @@
 """A command called from Python: the same composition and the same code, without changes to the process."""
 
 import atexit
+import copy
 import logging
 import os
 import random
@@ -11,20 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import hydra
-from hydra._internal.hydra import Hydra
-from hydra._internal.utils import create_config_search_path
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import JobRuntime
 from hydra.types import RunMode
 from omegaconf import DictConfig, flag_override
 
 from hexlit.commands import claim
 from hexlit.commands.application import is_mistake, mistake_of_task, typed
+from hexlit.commands.composing import composed, hydra_initialized
 from hexlit.commands.rank_processes import leave_at_once
-from hexlit.commands.refused import Refused
-from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
+from hexlit.commands.user_errors import explain, one_line
 from hexlit.errors import UsageError
 
 Result = TypeVar("Result")
@@ -50,74 +46,66 @@ def call(
     """
     refused = False
     try:
-        return _called(task, config_name, arguments, prepare)
-    except UsageError:
-        refused = True
-        raise
+        with untouched_process(), main_unknown_to_children():
+            config = composed_with_hydra(config_name, arguments, prepare=prepare)
+            folder = Path(str(config.hydra.run.dir)).absolute()
+            with flag_override(config, ["struct", "readonly"], False):
+                config.hydra.mode, config.hydra.runtime.output_dir = RunMode.RUN, str(folder)
+            claim.claim(folder)
+            with hydra_config(config), log_file_of_run(folder / f"{config.hydra.job.name}.log"):
+                return task(without_hydra(config))
+    except SystemExit as stop:
+        if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
+            raise KeyboardInterrupt from stop
+        raise RuntimeError(f"{config_name} asked for the end of the process (code {stop.code})") from stop
+    except Exception as error:
+        mistake = mistake_of_task(error)
+        if mistake is None:
+            raise
+        refused = isinstance(mistake, UsageError)
+        if mistake is error and refused:
+            raise
+        raise UsageError(one_line(explain(mistake, config_name, arguments))) from None
     finally:
         atexit.unregister(leave_at_once)
         claim.leave(refused=refused)
 
 
-def _called(
-    task: Callable[[DictConfig], Result],
-    config_name: str,
-    arguments: list[str],
-    prepare: Callable[[list[str]], list[str]],
-) -> Result:
-    ends: list[Result | Exception] = []
+def composed_with_hydra(
+    config_name: str, arguments: list[str], *, prepare: Callable[[list[str]], list[str]] = list
+) -> DictConfig:
+    """The configuration of a command with these `arguments`, its node `hydra` included; nothing is run.
 
-    def watched(config: DictConfig) -> None:
-        with log_file_of_run():
-            try:
-                ends.append(task(config))
-            except Exception as error:  # Hydra would print it
-                ends.append(error)
-
-    with untouched_process(), own_hydra(), main_unknown_to_children():
+    Raises:
+        UsageError: as `call`.
+    """
+    with quiet_imports(), hydra_initialized():
         overrides = prepare(list(arguments))
         try:
-            application = Hydra.create_main_hydra2(config_name, create_config_search_path(f"pkg://{CONFIG_PACKAGE}"))
-            application.run(config_name, watched, overrides, with_log_configuration=False)
-        except SystemExit as stop:
-            if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
-                raise KeyboardInterrupt from stop
-            raise RuntimeError(f"{config_name} asked for the end of the process (code {stop.code})") from stop
-        except Refused as refused:  # raised by callbacks before the task
-            raise UsageError(one_line(explain(refused.mistake, config_name, overrides))) from refused
+            return composed(config_name, overrides)
         except Exception as error:
             if is_mistake(error):
-                raise told(error, config_name, overrides) from None
+                raise UsageError(one_line(explain(error, config_name, overrides))) from None
             raise
-    (end,) = ends
-    if not isinstance(end, Exception):
-        return end
-    mistake = mistake_of_task(end)
-    if mistake is None:
-        raise end
-    raise told(mistake, config_name, overrides) from None
 
 
-def told(mistake: Exception, config_name: str, overrides: list[str]) -> UsageError:
-    """The user's mistake in one line that names the right value."""
-    with own_hydra():  # it composes again, to see the existing keys
-        return UsageError(one_line(explain(mistake, config_name, overrides)))
+def without_hydra(config: DictConfig) -> DictConfig:
+    """The same without its node `hydra`, as a task gets it."""
+    result = copy.copy(config)
+    with flag_override(result, ["struct", "readonly"], False):
+        del result["hydra"]
+    return result
 
 
 @contextmanager
-def own_hydra() -> Iterator[None]:
-    """A Hydra of our own for the block; the caller's is put aside meanwhile."""
-    theirs, config, name = GlobalHydra.instance().hydra, HydraConfig.instance().cfg, JobRuntime.instance().get("name")
-    base = hydra.version.getbase()
-    GlobalHydra.instance().clear()
-    hydra.version.setbase(VERSION_BASE)
+def hydra_config(config: DictConfig) -> Iterator[None]:
+    """Let `HydraConfig.get()` answer with that of `config`, for the block."""
+    theirs = HydraConfig.instance().cfg
+    HydraConfig.instance().set_config(config)
     try:
         yield
     finally:
-        GlobalHydra.instance().hydra = theirs
-        HydraConfig.instance().cfg = config
-        JobRuntime.instance().set("name", name)
-        hydra.version.VersionBase.instance().version_base = base
+        HydraConfig.instance().cfg = theirs
 
 
 @contextmanager
@@ -175,10 +163,9 @@ def main_unknown_to_children() -> Iterator[None]:
 
 
 @contextmanager
-def log_file_of_run() -> Iterator[None]:
+def log_file_of_run(path: Path) -> Iterator[None]:
     """Write hexlit's log to the file of the command; warnings also go to the caller's handlers."""
-    config = HydraConfig.get()
-    file = logging.FileHandler(Path(config.runtime.output_dir) / f"{config.job.name}.log", encoding="utf-8")
+    file = logging.FileHandler(path, encoding="utf-8")
     file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] %(message)s"))
     logger = logging.getLogger("hexlit")
     level, propagate = logger.level, logger.propagate
@@ -216,29 +203,4 @@ def settings_of(
     Raises:
         UsageError: as `call`.
     """
-    config = composed(config_name, arguments, prepare=prepare)
-    with flag_override(config, ["struct", "readonly"], False):
-        del config["hydra"]
-    return typed(config, schema)
-
-
-def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[str]], list[str]] = list) -> DictConfig:
-    """The configuration of a multirun of these `arguments`, its node `hydra` included; nothing is run.
-
-    Raises:
-        UsageError: as `call`.
-    """
-    with quiet_imports(), own_hydra():
-        overrides = prepare(list(arguments))
-        try:
-            application = Hydra.create_main_hydra2(config_name, create_config_search_path(f"pkg://{CONFIG_PACKAGE}"))
-            return application.compose_config(
-                config_name=config_name,
-                overrides=overrides,
-                run_mode=RunMode.MULTIRUN,
-                with_log_configuration=False,
-            )
-        except Exception as error:
-            if is_mistake(error):
-                raise told(error, config_name, overrides) from None
-            raise
+    return typed(without_hydra(composed_with_hydra(config_name, arguments, prepare=prepare)), schema)

@@ -17,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from hexlit.commands import tasks
-from hexlit.commands.in_process import call, composed
+from hexlit.commands.in_process import call
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
 
@@ -135,9 +135,3 @@ def test_an_interrupt_that_lightning_made_an_exit_is_an_interrupt_again() -> Non
         call(task, "train", QUICK, prepare=whole_arguments)
     with pytest.raises(RuntimeError, match="code 3"):
         call(lambda config: sys.exit(3), "train", QUICK, prepare=whole_arguments)
-
-
-def test_a_multirun_is_composed_and_nothing_runs() -> None:
-    config = composed("train", ["seed=1,2,3", "name=three"], prepare=whole_arguments)
-    assert Path(str(config.hydra.sweep.dir)).parts[:2] == ("runs", "three")
-    assert not Path("runs").exists()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hexlit.commands.in_process import composed
+from hexlit.commands.in_process import composed_with_hydra
 from hexlit.commands.train import main, whole_arguments
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -28,7 +28,7 @@ def test_a_recipe_sets_no_value_that_an_option_sets(recipe: Path) -> None:
 
 @pytest.mark.parametrize(("recipe", "option"), [("hex5", "resnet18"), ("quick", "small"), ("hex11", "tiny")])
 def test_a_network_of_the_command_line_replaces_that_of_the_recipe(recipe: str, option: str) -> None:
-    config = composed("train", whole_arguments([f"experiment={recipe}", f"net={option}"]))
+    config = composed_with_hydra("train", [f"experiment={recipe}", f"net={option}"], prepare=whole_arguments)
     for key, value in read(CONF / "net" / f"{option}.yaml").items():
         assert config.net[key] == value
 

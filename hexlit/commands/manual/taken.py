@@ -21,11 +21,9 @@ from typing import Any
 import yaml
 from hydra.core.config_store import ConfigStore
 from hydra.core.object_type import ObjectType
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, search_path
+from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, is_sweep, search_path
 from hexlit.commands.table import COMMANDS
 from hexlit.outside import TASK_GROUP, entry_points_of
 from hexlit.settings import GROUP, RANGE, WORDS
@@ -161,7 +159,7 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
         HydraException, OmegaConfBaseException: the arguments do not compose.
     """
     flags, words = flags_and_overrides(arguments)
-    overrides = [word for word in words if "=" in word and not _is_sweep(word)]
+    overrides = [word for word in words if "=" in word and not is_sweep(word)]
     importlib.import_module(SCHEMA_MODULES.get(command, COMMANDS[command][0]))
     if command in OF_TASKS:
         from hexlit.commands import tasks
@@ -190,14 +188,6 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
     groups = tuple(_group(group, named[group], values, settings) for group in order)
     header, examples = inspect.cleandoc(values["hydra"]["help"]["header"]), head(_text(command, values)).examples
     return Taken(command, header, examples, tuple(settings.values()), sections, groups)
-
-
-def _is_sweep(word: str) -> bool:
-    """Whether an override gives several values, one for each job of a sweep."""
-    try:
-        return OverridesParser.create().parse_override(word).is_sweep_override()
-    except HydraException:  # told by the composition
-        return False
 
 
 def _parts(command: str, overrides: list[str]) -> list[tuple[str, list[str], Sequence[str] | None]]:
