@@ -17,6 +17,7 @@ constants or their names. Installed packages may add words to a field with a gro
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from numbers import Real
 from typing import Any, ClassVar
 
 from hexlit.errors import UsageError
@@ -43,8 +44,10 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         low, high = self.ends
-        return (low < value or (value == low and self.text[0] == "[")) and (
-            value < high or (value == high and self.text[-1] == "]")
+        return (
+            isinstance(value, Real)
+            and (low < value or (value == low and self.text[0] == "["))
+            and (value < high or (value == high and self.text[-1] == "]"))
         )
 
     def __str__(self) -> str:
@@ -120,11 +123,11 @@ def check_number(key: str, value: float | Sequence[float] | None, interval: Inte
     Raises:
         UsageError: it lies outside; names key, value and interval.
     """
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         if any(one not in interval for one in value):
             raise UsageError(f"{key}=[{','.join(map(str, value))}]: each must be {interval}")
     elif value is not None and value not in interval:
-        raise UsageError(f"{key}={value}: must be {interval}")
+        raise UsageError(f"{key}={value!r}: must be {interval}")
 
 
 def check_numbers(interval: str, **values: float | None) -> None:

@@ -77,7 +77,8 @@ class Search:
 
     def run(self, board: Position) -> Searched:
         """Search the position on `board`; raises `UsageError` where the game is over."""
-        machine, evaluator = self._made(board.size, self._swap_of(board), 1)
+        swap = self._swap_of(board)
+        machine, evaluator = self._made(board.size, swap, 1)
         ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
         colour = np.array([board.to_move], np.int8)
         result = machine.run(board.cells[None], colour, evaluator, ply=np.array([ply], np.int16))
@@ -117,6 +118,8 @@ class Search:
 
     def _swap_of(self, board: Position) -> bool:
         """Whether the policies for `board` have the swap action."""
+        if not isinstance(board, Position):
+            raise UsageError(f"board={board!r}: must be a board, such as hexlit.Board(5, moves='a1 b2')")
         if board.winner:
             raise UsageError(f"the game is over, {NAMES[board.winner]} has won: there is nothing to search")
         swap = board.swap if self._network is None else self._network.swap

@@ -22,8 +22,8 @@ RUNS = Path("runs")
 class MonitorConfig(Settings):
     """Settings of `hexlit monitor`."""
 
-    duration: float | None = number(10.0, "(0, inf)", unit="minutes")
-    """Length of the watch, in minutes. Null: until the target ends or Ctrl-C."""
+    duration: float | None = number(600.0, "(0, inf)", unit="seconds")
+    """Length of the watch, in seconds. Null: until the target ends or Ctrl-C."""
     interval: float = number(5.0, "(0, inf)", unit="seconds")
     """Time between two samples, in seconds."""
     pid: int | None = number(None, "[1, inf)")
@@ -64,8 +64,7 @@ def monitor(config: DictConfig) -> None:
     from hexlit.accelerate.resources import ResourceSampler
     from hexlit.reporting.monitor import ResourceDisplay
 
-    seconds = None if settings.duration is None else 60.0 * settings.duration
-    display = ResourceDisplay(target.name, duration=seconds, interval=settings.interval)
+    display = ResourceDisplay(target.name, duration=settings.duration, interval=settings.interval)
     try:
         tree = ProcessTree(target.pid)
     except ProcessEndedError as error:
@@ -75,7 +74,7 @@ def monitor(config: DictConfig) -> None:
         sampler = ResourceSampler(tree, settings.interval, target.table, display.update)
         try:
             with display, sampler:
-                if sampler.ended.wait(seconds):
+                if sampler.ended.wait(settings.duration):
                     how_it_ended = f"process {target.pid} has ended"
         except KeyboardInterrupt:  # the usual end without a time limit: the result is printed too
             how_it_ended = "interrupted"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from numbers import Integral
 
 from hexlit.errors import UsageError
 
@@ -11,8 +12,8 @@ _CELL = re.compile(r"([a-z])([1-9][0-9]?)")
 
 def check_size(size: int, largest: int = 26) -> int:
     """Return `size`; raises `UsageError` unless it is a whole number from 2 to `largest`."""
-    if not 2 <= size <= largest:
-        raise UsageError(f"board={size}: the size of a board is a whole number from 2 to {largest}")
+    if not isinstance(size, Integral) or not 2 <= size <= largest:
+        raise UsageError(f"board={size!r}: the size of a board is a whole number from 2 to {largest}")
     return size
 
 

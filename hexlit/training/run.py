@@ -17,7 +17,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.rank_line import Lost
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
-from hexlit.files import write_json_atomic
+from hexlit.files import read_json, write_json_atomic
 from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
@@ -26,13 +26,22 @@ from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget
 from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import hardware_arguments, refuse_for_several, shutdown
-from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
+from hexlit.training.evaluation import (
+    ALL_EPOCHS,
+    EarlyStopping,
+    EpochPhases,
+    EvaluationPhase,
+    command_to_go_on,
+    ending_of,
+)
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import FiniteGuard
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING, SAVING, Display
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
 from hexlit.training.usage import RunUsage
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,8 @@ def run(
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which is also written there as `summary.json`.
 
-    Only the first of several ranks does so; the others take part, each in a folder of its own, and return nothing.
+    Only the first of several ranks does so; the others take part, each in a folder of its own, and return nothing. A
+    run that is to continue and has done all its epochs is shown as it ended, and writes nothing.
     `display_from(epoch)` shows a run that begins with `epoch`.
 
     Raises:
@@ -79,6 +89,14 @@ def run(
     refuse_for_several(profile, ranks())
     origin = folder if ranks().writes else Path(config.resume or ".")
     checkpoint, first_epoch = resumed_checkpoint(config, task, origin)
+    summary = read_json(origin / "summary.json") if checkpoint is not None else {}
+    if first_epoch == config.trainer.max_epochs and (summary.get("ending") or {}).get("why") == ALL_EPOCHS:
+        reached = summary.get("strength") or summary.get("val") or {}
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
+        text = "this run has done all its %d epochs (%s); a larger trainer.max_epochs trains on"
+        log.warning(text, first_epoch, figures or "nothing was measured")
+        task.close()
+        return summary
     session = _Run(config, task, folder, profile, options, first_epoch)
     session.set_up(started, display_from(first_epoch))
     figures = session.fit(checkpoint)

@@ -56,6 +56,13 @@ def test_a_search_shows_its_visits_its_move_and_its_tree() -> None:
         found.tree(nodes=1)
 
 
+def test_what_is_no_board_is_refused() -> None:
+    with pytest.raises(hexlit.UsageError, match="board='5': the size of a board is a whole number from 2 to 26"):
+        hexlit.Board("5")  # type: ignore[arg-type]
+    with pytest.raises(hexlit.UsageError, match="board='a1 b2': must be a board, such as"):
+        hexlit.Search().run("a1 b2")  # type: ignore[arg-type]
+
+
 def test_a_finished_game_and_a_swap_that_the_network_does_not_know_are_not_searched() -> None:
     with pytest.raises(hexlit.UsageError, match="Black has won"):
         hexlit.Search().run(hexlit.Board(2, moves="a1 b1 a2"))

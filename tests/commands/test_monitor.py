@@ -52,7 +52,7 @@ def test_a_process_is_watched_for_the_time_asked_for(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Duration in minutes, interval in seconds, a plain line a sample, and the table beside it."""
-    assert main(["monitor", f"pid={target.pid}", "duration=0.01", "interval=0.2"]) == 0
+    assert main(["monitor", f"pid={target.pid}", "duration=0.6", "interval=0.2"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"watching process {target.pid} every 0.2 s\n")
     told = re.search(rf"(\d+) samples in (\d\.\d) s · resources-{target.pid}.csv", out)
@@ -91,7 +91,7 @@ def test_a_run_is_found_by_its_folder_or_as_the_newest(
 ) -> None:
     folder = run_of(target, Path("runs/hex5/now"))
     for overrides in ([f"run={folder}"], []):
-        assert main(["monitor", *overrides, "duration=0.003", "interval=0.1"]) == 0
+        assert main(["monitor", *overrides, "duration=0.2", "interval=0.1"]) == 0
         assert f"watching {folder}, process {target.pid} every" in capsys.readouterr().out
         assert len(rows(folder / "monitor.csv")) >= 2
 
@@ -118,7 +118,7 @@ def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
     """A watcher of hundreds of megabytes would take the memory that it measures."""
     program = (
         "import sys; from hexlit.cli import main; "
-        f"code = main(['monitor', 'pid={target.pid}', 'duration=0.002', 'interval=0.1']); "
+        f"code = main(['monitor', 'pid={target.pid}', 'duration=0.12', 'interval=0.1']); "
         "print([name for name in ('torch', 'numba', 'lightning') if name in sys.modules], code)"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -271,11 +271,16 @@ def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(sent: sign
 
 
 @pytest.mark.row("A24")
-def test_resuming_a_finished_run_changes_nothing(uninterrupted: Path, tmp_path: Path) -> None:
+def test_resuming_a_finished_run_says_what_it_reached_and_changes_nothing(
+    uninterrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     shutil.copytree(uninterrupted, folder)
-    assert hexlit("never", 0, f"resume={folder}") == 0
-    assert_ends_alike(folder, uninterrupted, {record.game_id for record in games_of(uninterrupted)})
+    assert main([f"resume={folder}"]) == 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert re.search(r"this run has done all its 4 epochs \(.*search_optimality [\d.]+, .*\)", said)
+    names = [path.relative_to(folder) for path in folder.rglob("*") if path.suffix in (".json", ".csv", ".ckpt")]
+    assert [name for name in names if (folder / name).read_bytes() != (uninterrupted / name).read_bytes()] == []
 
 
 @pytest.mark.row("A24")
