@@ -87,7 +87,7 @@ def _known_keys(key: str, config_name: str, argv: list[str]) -> list[str]:
     except (HydraException, OmegaConfBaseException):  # the command needs an option that the line does not name
         return []
     known = dict.fromkeys([*_dotted(config), *config.hydra.runtime.choices])
-    return [one for one in known if one.startswith("hydra") == key.startswith("hydra")]
+    return [one for one in known if one.startswith("hydra") == key.startswith("hydra") and "._" not in one]
 
 
 def _dotted(config: DictConfig, prefix: str = "") -> Iterator[str]:

@@ -57,7 +57,8 @@ def page() -> str:
     parts.append("## Sections\n\nDefaults are those of the first command named; others follow in brackets.\n")
     parts += ["\n".join(_section(section)) for section in sections]
     parts.append("## Groups\n")
-    parts += ["\n".join(_group(name, known)) for name in _group_names(known)]
+    names = {group.name for entry in known.values() for group in entry.groups}
+    parts += ["\n".join(_group(name, known)) for name in sorted(names, key=lambda name: ("hydra/" in name, name))]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -98,23 +99,17 @@ def _command(line: str, entry: Taken, sections: Iterable[Section]) -> Iterator[s
 
 
 def _section(section: Section) -> Iterator[str]:
-    (first, values), *others = section.values.items()
     told = {}
-    for setting in section.settings:
-        differing: dict[str, list[str]] = {}
-        for line, there in others:
-            if there[setting.key] != values[setting.key]:
-                differing.setdefault(there[setting.key], []).append(line)
-        rest = "; ".join(f"{', '.join(names)}: {value}" for value, names in differing.items())
-        told[setting.key] = f"{values[setting.key]} ({rest})" if rest else values[setting.key]
+    for key in (one.key for one in section.settings):
+        lines: dict[str, list[str]] = {}
+        for line, values in section.values.items():
+            lines.setdefault(values[key], []).append(line)
+        default, *others = lines
+        rest = "; ".join(f"{', '.join(lines[value])}: {value}" for value in others)
+        told[key] = f"{default} ({rest})" if rest else default
     yield f"### {section.name}\n"
-    yield f"{section.about} Of {', '.join(f'`hexlit {line}`' for line in (first, *dict(others)))}.\n"
+    yield f"{section.about} Of {', '.join(f'`hexlit {line}`' for line in section.values)}.\n"
     yield from _table(section.settings, told)
-
-
-def _group_names(known: Mapping[str, Taken]) -> list[str]:
-    names = {group.name for entry in known.values() for group in entry.groups}
-    return sorted(names, key=lambda name: (name.startswith("hydra/"), name))
 
 
 def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
@@ -142,9 +137,7 @@ def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
 def _table(settings: Iterable[Setting], defaults: Mapping[str, str]) -> Iterator[str]:
     yield "| setting | type | default | meaning |\n|---|---|---|---|"
     for setting in settings:
-        meaning = setting.meaning
-        if setting.range:
-            meaning += f" {'Each must' if setting.several else 'Must'} be {setting.range}."
+        meaning = setting.whole_meaning
         if setting.choices:
             meaning += f" Choices: {', '.join(f'`{choice}`' for choice in setting.choices)}."
         kind = _cell(setting.type.replace("None", "null"))
