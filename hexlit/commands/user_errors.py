@@ -2,10 +2,11 @@
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import DictConfig
+from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands.composing import CONFIG_PACKAGE as CONFIG_PACKAGE
@@ -86,13 +87,13 @@ def _known_keys(key: str, config_name: str, argv: list[str]) -> list[str]:
             config = composed(flags.config_name or config_name, others, search_path(flags.config_dir), lenient=True)
     except (HydraException, OmegaConfBaseException):  # the command needs an option that the line does not name
         return []
-    known = dict.fromkeys([*_dotted(config), *config.hydra.runtime.choices])
+    values: Any = OmegaConf.to_container(config, resolve=False)
+    known = dict.fromkeys([*_dotted(values), *config.hydra.runtime.choices])
     return [one for one in known if one.startswith("hydra") == key.startswith("hydra") and "._" not in one]
 
 
-def _dotted(config: DictConfig, prefix: str = "") -> Iterator[str]:
-    for key, value in config.items_ex(resolve=False):
-        name = f"{prefix}{key!s}"
-        yield name
-        if isinstance(value, DictConfig) and not (value._is_none() or value._is_missing() or value._is_interpolation()):
-            yield from _dotted(value, f"{name}.")
+def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{prefix}{key}.")

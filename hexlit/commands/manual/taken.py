@@ -170,7 +170,7 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
     with hydra_initialized():
         for name, own, keys in _parts(command, overrides):
             config = composed(name, own, folders, lenient=lenient)
-            values = _plain(config)
+            values: Any = OmegaConf.to_container(config, resolve=False, enum_to_str=True)
             for one in _settings(config, values, "", sections):
                 if keys is None or one.key.partition(".")[0] in keys:
                     settings.setdefault(one.key, one)
@@ -211,13 +211,6 @@ def _parts(command: str, overrides: list[str]) -> list[tuple[str, list[str], Seq
         return [(command, [one for one in overrides if command != "bench" or one != "task=hex"], None)]
     own = [one for one in overrides if one.partition("=")[0].partition(".")[0] in keys]
     return [(beside, own, keys), (name, [one for one in overrides if one not in own], None)]
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    """The values as plain containers, interpolations as they are written."""
-    values = OmegaConf.to_container(config, resolve=False, enum_to_str=True)
-    assert isinstance(values, dict)
-    return {str(key): value for key, value in values.items()}
 
 
 def _settings(node: DictConfig, values: Mapping[str, Any], prefix: str, sections: dict[str, str]) -> Iterator[Setting]:
@@ -313,7 +306,8 @@ def _of_option(
     known = [*described(text, prefix)]
     if not text and store.get_type(place) is ObjectType.CONFIG:
         node = store.load(place).node
-        known = [*_settings(node, _plain(node), prefix, sections)]
+        stored: Any = OmegaConf.to_container(node, resolve=False, enum_to_str=True)
+        known = [*_settings(node, stored, prefix, sections)]
     about = OTHERS.get(group, {}).get(option) or head(text).text or head(text).summary or sections.get(prefix[:-1], "")
     filled = {group.replace("/", ".") for group in SWEEP_GROUPS} | {"hydra.sweeper.defaults"}
     kept = (one for one in known if one.key not in filled and not one.key.rpartition(".")[2].startswith("_"))
