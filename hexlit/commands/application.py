@@ -32,9 +32,8 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import claim
 from hexlit.commands.composing import CONFIG_PACKAGE, VERSION_BASE, flags_and_overrides
-from hexlit.commands.machine_errors import machine_error
 from hexlit.commands.refused import Refused
-from hexlit.commands.user_errors import explain, one_line
+from hexlit.commands.user_errors import explain, machine_error, one_line
 from hexlit.errors import UsageError
 
 Schema = TypeVar("Schema")
