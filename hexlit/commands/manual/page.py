@@ -54,7 +54,7 @@ def answer(command: str, arguments: Sequence[str]) -> int:
     try:
         _, words = flags_and_overrides(arguments)
         at = min(arguments.index(flag) for flag in HELP if flag in arguments)
-        names = [word for word in arguments[at:] if word in words and "=" not in word]
+        names = [word for word in arguments[at:] if word and word in words and "=" not in word]
         known = taken(command, arguments)
         lines = topics(known, names, width) if {*names} - {ALL} else overview(known, width, whole=bool(names))
     except Exception as error:
@@ -85,7 +85,8 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
     for group in taken.groups:
         options = ", ".join(f"[{option}]" if option == group.chosen else option for option in group.options)
         lines += _row(group.name, options, width)
-    sections = {name: [one for one in taken.settings if one.section == name] for name in _sections(taken)}
+    names = sorted({"", *(one.section for one in taken.settings)})
+    sections = {name: [one for one in taken.settings if one.section == name] for name in names}
     if whole or len(taken.settings) <= MANY:
         for name, settings in sections.items():
             title = f"{name}: {shortened(taken.sections[name])}" if name else "settings (KEY=VALUE):"
@@ -144,13 +145,6 @@ def _hint(taken: Taken, name: str) -> str:
     if near:
         return f": did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?"
     return f"; hexlit {taken.command} --help lists them"
-
-
-def _sections(taken: Taken) -> list[str]:
-    """The sections in the order of their settings; those within another follow it."""
-    names = list(dict.fromkeys(["", *(setting.section for setting in taken.settings)]))
-    tops = [name.partition(".")[0] for name in names]
-    return sorted(names, key=lambda name: (tops.index(name.partition(".")[0]), name.count(".")))
 
 
 def shortened(text: str) -> str:

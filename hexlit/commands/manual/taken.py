@@ -158,7 +158,8 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
         HydraException, OmegaConfBaseException: the arguments do not compose.
     """
     flags, words = flags_and_overrides(arguments)
-    overrides = [word for word in words if "=" in word and not _is_sweep(word)]
+    words = [re.sub(r"^\+best=", "best=", word) for word in words]  # hexlit train takes both
+    overrides = [word for word in words if ("=" in word or word.startswith("~")) and not _is_sweep(word)]
     importlib.import_module("hexlit.commands.htp_program" if command == "htp" else COMMANDS[command][0])
     if command in ("train", "bench", "plan"):
         from hexlit.commands import tasks
