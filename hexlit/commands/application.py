@@ -32,9 +32,8 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import claim
 from hexlit.commands.composing import CONFIG_PACKAGE, VERSION_BASE, flags_and_overrides
-from hexlit.commands.machine_errors import machine_error
 from hexlit.commands.refused import Refused
-from hexlit.commands.user_errors import explain, one_line
+from hexlit.commands.user_errors import explain, machine_error, one_line
 from hexlit.errors import UsageError
 
 Schema = TypeVar("Schema")
@@ -74,9 +73,8 @@ def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
     for key in sorted(names - keys):
         raise UsageError(f"~{prefix}{key}: no setting can be removed; give it another value, {prefix}{key}=VALUE")
     for key in keys:
-        node = config._get_node(key)
-        if isinstance(node, DictConfig) and not (node._is_none() or node._is_missing() or node._is_interpolation()):
-            _refuse_other_keys(node, f"{prefix}{key}.")
+        if dataclasses.is_dataclass(OmegaConf.get_type(config, key)):
+            _refuse_other_keys(config[key], f"{prefix}{key}.")
 
 
 def run(

@@ -1,13 +1,21 @@
-"""Mistakes of the user on the command line, each as one line: the argument, and the words of Hydra or OmegaConf."""
+"""Errors that are no bugs, each told in one line.
+
+A mistake on the command line: the argument, and the words of Hydra or OmegaConf. An error of the machine during a
+command: the file, the words of the system, and what to do.
+"""
 
 import difflib
+import errno
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import DictConfig
+from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
+from hexlit.commands import claim
 from hexlit.commands.composing import CONFIG_PACKAGE as CONFIG_PACKAGE
 from hexlit.commands.composing import VERSION_BASE as VERSION_BASE
 from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, search_path
@@ -18,6 +26,21 @@ MOVED = {
     "accelerator.groups": "selfplay.groups",
 }
 """Old keys, and their present names."""
+_ADVICE = {
+    errno.ENOSPC: "free some space, and continue",
+    errno.EDQUOT: "free some space, and continue",
+    errno.EROFS: "choose another folder",
+    errno.EACCES: "choose another folder, or have its rights changed",
+    errno.EPERM: "choose another folder, or have its rights changed",
+    errno.EIO: "the disk or the network under it is broken",
+    errno.ESTALE: "the network's folder is gone",
+    errno.ENAMETOOLONG: "this name is too long for a file",
+    errno.ELOOP: "links lead in a circle",
+    errno.EMFILE: "ulimit -n allows too few open files",
+    errno.ENFILE: "the system allows too few open files",
+}
+_LONGEST = 100
+"""Longest name in a message, in characters."""
 
 
 def one_line(text: str) -> str:
@@ -86,13 +109,41 @@ def _known_keys(key: str, config_name: str, argv: list[str]) -> list[str]:
             config = composed(flags.config_name or config_name, others, search_path(flags.config_dir), lenient=True)
     except (HydraException, OmegaConfBaseException):  # the command needs an option that the line does not name
         return []
-    known = dict.fromkeys([*_dotted(config), *config.hydra.runtime.choices])
-    return [one for one in known if one.startswith("hydra") == key.startswith("hydra")]
+    values: Any = OmegaConf.to_container(config, resolve=False)
+    known = dict.fromkeys([*_dotted(values), *config.hydra.runtime.choices])
+    return [one for one in known if one.startswith("hydra") == key.startswith("hydra") and "._" not in one]
 
 
-def _dotted(config: DictConfig, prefix: str = "") -> Iterator[str]:
-    for key, value in config.items_ex(resolve=False):
-        name = f"{prefix}{key!s}"
-        yield name
-        if isinstance(value, DictConfig) and not (value._is_none() or value._is_missing() or value._is_interpolation()):
-            yield from _dotted(value, f"{name}.")
+def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{prefix}{key}.")
+
+
+def machine_error(error: BaseException) -> UsageError | None:
+    """The machine's error behind `error`; None for a bug of the program."""
+    for result in _chain(error):
+        if isinstance(result, OSError) and result.errno in _ADVICE:
+            return UsageError(f"{_named(result)}{os.strerror(result.errno)}; {_ADVICE[result.errno]}")
+    if any(isinstance(result, FileNotFoundError) for result in _chain(error)):
+        try:
+            claim.check()  # a file may be missing because its folder is missing
+        except UsageError as gone:
+            return gone
+    return None
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _named(error: OSError) -> str:
+    """The file of the error, else the folder of this command."""
+    name = error.filename if error.filename is not None else claim.folder()
+    if name is None:
+        return ""
+    text = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else str(name)
+    return f"{text if len(text) <= _LONGEST else text[:_LONGEST] + '...'}: "

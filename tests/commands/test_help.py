@@ -147,11 +147,12 @@ def test_an_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_settings_of_the_command_line_are_shown(capsys: Captured) -> None:
-    assert main(["train", "experiment=hex7", "optimizer.lr=0.015", "seed=1,2", "--help"]) == 0
+    assert main(["train", "experiment=hex7", "optimizer.lr=0.015", "seed=1,2", "+best=runs/quick", "--help"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^  optimizer.lr: 0.015 +Learning rate at its highest\.$", out, re.MULTILINE)
     assert re.search(r"^  board: 7 ", out, re.MULTILINE)
     assert "[hex7]" in out
+    assert "best: runs/quick " in out
 
 
 def test_a_word_after_the_flag_is_told_in_full(capsys: Captured) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from hexlit.commands import claim
 from hexlit.commands.games import main as games
-from hexlit.commands.machine_errors import machine_error
 from hexlit.commands.train import after_the_first, with_mapping
 from hexlit.commands.train import main as train
+from hexlit.commands.user_errors import machine_error
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.usage import read_rows as read_steps

@@ -485,7 +485,7 @@ def test_a_time_limit_ends_a_run_well_however_short_it_is(limit: str, tmp_path: 
         (["board=3", "selfplay.workers=0", "selfplay.ahead=true"], "set selfplay.workers to 1 or more"),
         (["board=1"], "board=1"),
         (["board=20"], "2 to 19"),
-        (["board=abc"], "whole number"),
+        (["board=abc"], "could not be converted to Integer"),
         (["search.simulations=-1"], "search.simulations=-1"),
         (["search.simulations=40000", "trainer.max_time=00:00:02"], "search.simulations=40000"),
         (["accelerator=tpu"], "auto, cpu, cuda, mps"),

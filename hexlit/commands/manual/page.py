@@ -6,14 +6,14 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from typing import Any
 
 from hexlit.commands.application import is_mistake
 from hexlit.commands.composing import flags_and_overrides
-from hexlit.commands.manual.taken import Example, Group, Setting, Taken, taken
+from hexlit.commands.manual.taken import MISSING, Group, Setting, Taken, taken
 from hexlit.commands.user_errors import explain, one_line
 from hexlit.errors import UsageError
 
@@ -32,10 +32,12 @@ COLUMN = 32
 """Column of the meanings; a longer setting has its meaning below it."""
 BRIEF = 150
 """Characters of a meaning in the overview, where its sentences allow."""
-NARROWEST, WIDE = 24, 72
+NARROWEST = 24
+HANGING = " ", "hexlit "
+"""Beginnings of a line of a command's purpose that is no part of a paragraph."""
 
 FLAGS = {
-    "--help [NAME | all]": "this text; of one setting, section or group in full; of all settings",
+    "--help [NAME | all]": "this text; all about one setting, section or group; every setting",
     "--cfg job": "print the configuration, and do nothing else",
     "--multirun, -m": "a run for each combination of values: seed=1,2,3",
     "--config-dir DIR": "a folder with YAML files of your own",
@@ -52,121 +54,101 @@ def answer(command: str, arguments: Sequence[str]) -> int:
     try:
         _, words = flags_and_overrides(arguments)
         at = min(arguments.index(flag) for flag in HELP if flag in arguments)
-        names = [word for word in arguments[at:] if word in words and "=" not in word]
-        result = taken(command, arguments)
-        text = topics(result, names, width) if {*names} - {ALL} else overview(result, width, whole=bool(names))
+        names = [word for word in arguments[at:] if word and word in words and "=" not in word]
+        known = taken(command, arguments)
+        lines = topics(known, names, width) if {*names} - {ALL} else overview(known, width, whole=bool(names))
     except Exception as error:
         if not is_mistake(error):
             raise
         print(f"hexlit {command}: {one_line(explain(error, command, [*arguments]))}", file=sys.stderr)
         return 2
     try:
-        print(text, flush=True)
+        print("\n".join(lines), flush=True)
     except BrokenPipeError:  # `hexlit train --help | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-def overview(taken: Taken, width: int, *, whole: bool = False) -> str:
+def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
     """All that the command takes, with the first sentences of each meaning.
 
     Of a command with many settings it has those that users change first; all of them if it is `whole`.
     """
     purpose, _, more = taken.text.partition("\n\n")
-    blocks = [list(_text(purpose, width))[:-1], ["examples:", *_examples(taken.examples, width)]]
-    if more:
-        blocks.append(list(_text(more, width))[:-1])
+    lines = [*_text(purpose, width), "", "examples:"]
+    for example in taken.examples:
+        lines += _command(example.command, width)
+        lines += _wrapped(example.remark, width, " " * 6) if example.remark else []
+    lines += ["", *_text(more, width)] if more else []
     if taken.groups:
-        groups = [line for group in taken.groups for line in _group(group, width)]
-        blocks.append([*_wrapped("groups (GROUP=OPTION; in brackets, the one in use):", width), *groups])
-    sections = {name: [one for one in taken.settings if one.section == name] for name in _sections(taken)}
+        lines += ["", *_wrapped("groups (GROUP=OPTION; in brackets, the one in use):", width)]
+    for group in taken.groups:
+        options = ", ".join(f"[{option}]" if option == group.chosen else option for option in group.options)
+        lines += _row(group.name, options, width)
+    names = sorted({"", *(one.section for one in taken.settings)})
+    sections = {name: [one for one in taken.settings if one.section == name] for name in names}
     if whole or len(taken.settings) <= MANY:
         for name, settings in sections.items():
-            blocks.append([*_title(name, taken, width), *_lines(settings, width)])
-        topic = next((name for name in (*sections, *(group.name for group in taken.groups)) if name), "")
-        hint = f"hexlit {taken.command} --help {topic or taken.settings[0].key} says all about"
-        hint += f" {topic or taken.settings[0].key}, as of each name here."
+            title = f"{name}: {shortened(taken.sections[name])}" if name else "settings (KEY=VALUE):"
+            lines += ["", *_wrapped(title, width), *_settings(settings, width)]
     else:
         often = [one for one in taken.settings if one.section and any(fnmatch(one.key, key) for key in OFTEN)]
-        blocks.append(["settings that change most (KEY=VALUE):", *_lines([*sections.pop(""), *often], width)])
-        title = "sections (SECTION.KEY=VALUE; in brackets, the number of their settings):"
-        rows = [_line(f"{name} ({len(settings)})", taken.sections[name], width) for name, settings in sections.items()]
-        blocks.append([*_wrapped(title, width), *rows])
-        hint = f"hexlit {taken.command} --help NAME says all about a setting, section or group; --help {ALL} lists all."
-    blocks.append(["flags:", *(line for flag, what in FLAGS.items() for line in _row(flag, what, width))])
-    blocks.append(_wrapped(hint, width))
-    return "\n\n".join("\n".join(block) for block in blocks)
+        title = f"settings that change most (KEY=VALUE); hexlit {taken.command} --help {ALL} has every one:"
+        lines += ["", *_wrapped(title, width), *_settings([*sections.pop(""), *often], width), ""]
+        lines += _wrapped("sections (SECTION.KEY=VALUE; in brackets, the number of their settings):", width)
+        for name, settings in sections.items():
+            left = f"  {name} ({len(settings)})".ljust(_column(width))
+            about = _sentences(taken.sections[name])[0]
+            lines.append(f"{left}{textwrap.shorten(about, width - len(left), placeholder=' ...')}")
+    return [*lines, "", "flags:", *(line for flag, what in FLAGS.items() for line in _row(flag, what, width))]
 
 
-def _lines(settings: Iterable[Setting], width: int) -> Iterator[str]:
-    for one in settings:
-        yield from _setting(one, width, whole=False)
-
-
-def _line(left: str, right: str, width: int) -> str:
-    """`left`, and beside it as much of the first sentence of `right` as the line holds."""
-    head = f"  {left}".ljust(COLUMN if width >= WIDE else width // 3)
-    return f"{head}{textwrap.shorten(_sentences(right)[0], width - len(head), placeholder=' ...')}"
-
-
-def topics(taken: Taken, names: Sequence[str], width: int) -> str:
+def topics(taken: Taken, names: Sequence[str], width: int) -> list[str]:
     """All about the settings, sections and groups `names`.
 
     Raises:
         UsageError: the command takes nothing of that name.
     """
-    return "\n\n".join("\n".join(_topic(taken, name.rstrip("=."), width)) for name in names)
+    lines: list[str] = []
+    for name in (name.rstrip("=.") for name in names):
+        settings = [one for one in taken.settings if one.key == name or one.key.startswith(f"{name}.")]
+        groups = [group for group in taken.groups if group.is_called(name)]
+        if not settings and not groups:
+            raise UsageError(f"--help {name}: no setting, section or group of this command{_hint(taken, name)}")
+        lines += ["", *_wrapped(taken.sections[name], width)] if taken.sections.get(name) else []
+        for setting in settings:
+            lines += ["", *_setting(setting, width)]
+        for group in groups:
+            lines += _options(group, width)
+    return lines[1:]
+
+
+def _options(group: Group, width: int) -> list[str]:
+    """The options of a group, each with the settings that it alone has."""
+    prefix = f"{group.name.replace('/', '.')}."
+    lines = ["", f"options of the group, {group.name}=OPTION:"]
+    lines += _wrapped(f"with their settings, {prefix}KEY=VALUE", width) if group.settings else []
+    for option, summary in group.options.items():
+        lines += _row(f"{'*' if option == group.chosen else ' '} {option}", summary, width, indent=0)
+        for setting in group.settings.get(option, ()):
+            lines += _setting(replace(setting, key=setting.key.removeprefix(prefix)), width, indent=4)
+        lines += [""] if group.settings.get(option) else []
+    return [*lines, "  * is the one in use"] if group.chosen in group.options else lines
 
 
 def _hint(taken: Taken, name: str) -> str:
-    of = [group.name for group in taken.groups if name in group.options]
-    if of:
-        return f"; it is an option: hexlit {taken.command} {of[0]}={name} --help"
-    known = dict.fromkeys(
-        [*(one.key for one in taken.settings), *(group.name for group in taken.groups), *taken.sections]
-    )
+    for group in taken.groups:
+        if name in group.options:
+            return f"; it is an option: hexlit {taken.command} {group.name}={name} --help"
+    known = [*(one.key for one in taken.settings), *(group.name for group in taken.groups), *taken.sections]
     near = [one for one in known if one.rpartition(".")[2] == name] or difflib.get_close_matches(name, known)
     if near:
-        return f": did you mean {' or '.join(map(repr, near[:3]))}?"
+        return f": did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?"
     return f"; hexlit {taken.command} --help lists them"
 
 
-def _topic(taken: Taken, name: str, width: int) -> list[str]:
-    settings = [one for one in taken.settings if one.key == name or one.key.startswith(f"{name}.")]
-    groups = [group for group in taken.groups if group.is_called(name)]
-    if not settings and not groups:
-        raise UsageError(f"--help {name}: no setting, section or group of this command{_hint(taken, name)}")
-    lines = _wrapped(taken.sections[name], width) if taken.sections.get(name) else []
-    for setting in settings:
-        lines += ["", *_setting(setting, width, whole=True)]
-    for group in groups:
-        lines += ["", f"options of the group, {group.name}=OPTION:"]
-        if group.settings:
-            lines += _wrapped(f"with their settings, {group.name.replace('/', '.')}.KEY=VALUE", width)
-        for option, summary in group.options.items():
-            mark = "* " if option == group.chosen else "  "
-            lines += _row(mark + option, summary, width, indent=0)
-            lines += _settings_of_option(group, option, width)
-        lines += ["  * is the one in use"] if group.chosen in group.options else []
-    return lines[1:] if lines[0] == "" else lines
-
-
-def _sections(taken: Taken) -> list[str]:
-    """The sections in the order of their settings; those within another follow it."""
-    result = list(dict.fromkeys(["", *(setting.section for setting in taken.settings)]))
-    tops = list(dict.fromkeys(name.partition(".")[0] for name in result))
-    return sorted(result, key=lambda name: (tops.index(name.partition(".")[0]), name.count(".")))
-
-
-def _title(name: str, taken: Taken, width: int) -> list[str]:
-    if not name:
-        return ["settings (KEY=VALUE):"]
-    about = taken.sections.get(name, "")
-    return _wrapped(f"{name}: {shortened(about)}" if about else f"{name}:", width)
-
-
 def shortened(text: str) -> str:
-    """As many sentences of `text` as make up a few lines, at least the first; the dots of `et al.` end no sentence."""
+    """As many sentences of `text` as make up a few lines, at least the first."""
     kept, *others = _sentences(text)
     for sentence in others:
         if len(kept) + len(sentence) > BRIEF:
@@ -176,7 +158,7 @@ def shortened(text: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    return re.split(r"(?<=[^.\s]\.)(?<!\bal\.)\s+", text)
+    return re.split(r"(?<=[^.\s]\.)(?<!\bal\.)\s+", text)  # the dots of `et al.` and `...` end none
 
 
 def shown(value: Any) -> str:
@@ -189,89 +171,63 @@ def shown(value: Any) -> str:
         case float():
             return f"{value:g}" if float(f"{value:g}") == value else repr(value)
         case list():
-            return f"[{','.join(shown(entry) for entry in value)}]"
+            return f"[{','.join(map(shown, value))}]"
         case dict():
             return f"{{{', '.join(f'{key}: {shown(entry)}' for key, entry in value.items())}}}"
-        case "":
-            return "''"
-    return str(value)
+    return str(value) or "''"
 
 
-def _setting(setting: Setting, width: int, *, whole: bool, indent: int = 2) -> list[str]:
-    value, meaning = setting.value, setting.meaning if whole else shortened(setting.meaning)
-    if whole and setting.range:
-        meaning = f"{meaning} {'Each must' if setting.several else 'Must'} be {setting.range}."
-    if value == "???":
-        value, meaning = "", f"(needed) {meaning}"
+def _settings(settings: Sequence[Setting], width: int) -> list[str]:
+    """Settings with the first sentences of their meanings."""
+    return [line for one in settings for line in _setting(one, width, brief=True)]
+
+
+def _setting(setting: Setting, width: int, *, brief: bool = False, indent: int = 2) -> list[str]:
+    meaning = shortened(setting.meaning) if brief else setting.whole_meaning
+    if setting.value == MISSING:
+        meaning = f"(needed) {meaning}"
     if not all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", meaning) for word in setting.choices):
         meaning = f"{meaning} {'Some' if setting.several else 'One'} of {', '.join(setting.choices)}."
-    left = f"{setting.key}: {shown(value) if value != '' or setting.type == 'str' else ''}".rstrip()
-    return _row(left, meaning, width, indent)
+    value = "" if setting.value in (MISSING, "") and setting.type != "str" else shown(setting.value)
+    return _row(f"{setting.key}: {value}".rstrip(), meaning, width, indent)
 
 
-def _group(group: Group, width: int) -> list[str]:
-    options = ", ".join(f"[{option}]" if option == group.chosen else option for option in group.options)
-    return _row(group.name, options, width)
-
-
-def _settings_of_option(group: Group, option: str, width: int) -> list[str]:
-    """The settings of one option, without the name of the group; empty where it has none of its own."""
-    lines = []
-    for setting in group.settings.get(option, ()):
-        short = replace(setting, key=setting.key.removeprefix(f"{group.name.replace('/', '.')}."))
-        lines += _setting(short, width, whole=True, indent=4)
-    return [*lines, ""] if lines else []
+def _column(width: int) -> int:
+    return min(COLUMN, width * 2 // 5)
 
 
 def _row(left: str, right: str, width: int, indent: int = 2) -> list[str]:
     """`left`, and beside it, or below it where it is long, `right`."""
-    column = COLUMN if width >= WIDE else width // 3
-    head = " " * indent + left
+    head, column = " " * indent + left, _column(width)
     if len(head) + 2 <= column and right:
-        return _wrapped(right, width, first=head.ljust(column), rest=" " * column)
-    lines = _wrapped(left, width, first=" " * indent, rest=" " * (indent + 4))
-    return lines + (_wrapped(right, width, first=" " * (indent + 4), rest=" " * (indent + 4)) if right else [])
+        return _wrapped(right, width, head.ljust(column), " " * column)
+    below = " " * (indent + 4)
+    return _wrapped(left, width, " " * indent, below) + (_wrapped(right, width, below) if right else [])
 
 
-def _examples(examples: Sequence[Example], width: int) -> Iterator[str]:
-    for example in examples:
-        yield from _command(example.command, width)
-        if example.remark:
-            yield from _wrapped(example.remark, width, first="      ", rest="      ")
-
-
-def _command(command: str, width: int) -> Iterator[str]:
+def _command(command: str, width: int) -> list[str]:
     """The lines of a command, which a shell can read: a backslash stands between two words of a long one."""
-    line = " "
-    for word in re.findall(r"""(?:'[^']*'|"[^"]*"|\S)+""", command):
-        if line.strip() and len(line) + 1 + len(word) > width - 2:
-            yield f"{line} \\"
-            line = "     "
-        line += f" {word}"
-    yield from (
-        _wrapped(line.strip(), width, first=line[: len(line) - len(line.lstrip())]) if len(line) > width else [line]
-    )
+    words = re.sub(r"""'[^']*'|"[^"]*\"""", lambda quoted: quoted[0].replace(" ", "\0"), command)
+    *lines, last = _wrapped(words, width if len(command) + 2 <= width else width - 2, "  ", " " * 6)
+    return [line.replace("\0", " ") for line in (*(f"{line} \\" for line in lines), last)]
 
 
-def _text(text: str, width: int) -> Iterator[str]:
-    """Paragraphs; a line that is indented, or a command, begins one of its own and hangs where it is long."""
-    paragraph: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        hangs = line.startswith((" ", "hexlit "))
-        if paragraph and (hangs or not line):
-            yield from _wrapped(" ".join(paragraph), width)
-            paragraph = []
-        if hangs:
-            indent = line[: len(line) - len(line.lstrip())]
-            yield from _wrapped(line.strip(), width, first=indent, rest=f"{indent}    ")
-        elif line:
-            paragraph.append(line)
+def _text(text: str, width: int) -> list[str]:
+    """Paragraphs; a line that is indented, or a command, is one of its own and hangs where it is long."""
+    whole: list[str] = []
+    for line in text.splitlines():
+        if line and whole and whole[-1] and not line.startswith(HANGING) and not whole[-1].startswith(HANGING):
+            whole[-1] += f" {line}"
         else:
-            yield ""
+            whole.append(line)
+    lines: list[str] = []
+    for line in whole:
+        indent = len(line) - len(line.lstrip()) + 4 if line.startswith(HANGING) else 0
+        lines += _wrapped(line, width, "", " " * indent)
+    return lines
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
     rest = first if rest is None else rest
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) or [
-        first.rstrip()
-    ]
+    lines = textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return lines or [first.rstrip()]

@@ -1,8 +1,8 @@
 """`docs/reference.md`: every command, setting and group. Written by `python -m hexlit.commands.manual.reference`."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hexlit.commands.manual.page import shown
 from hexlit.commands.manual.taken import MISSING, OTHERS, Setting, Taken, taken
@@ -26,15 +26,8 @@ This page is generated from the code by `{COMMAND}`.
 """
 
 
-@dataclass
-class Section:
-    """One section of settings, as some command lines have it alike."""
-
-    name: str
-    about: str
-    settings: tuple[Setting, ...]
-    values: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Command line -> key -> default there."""
+Sections = Mapping[str, list[Mapping[str, list[Setting]]]]
+"""Section -> each form that it has -> the command lines that have it so, with its settings there."""
 
 
 def lines() -> dict[str, Taken]:
@@ -52,29 +45,30 @@ def page() -> str:
     known = lines()
     sections = _sections(known)
     parts = [INTRODUCTION, "## Commands\n"]
-    for line, entry in known.items():
-        parts.append("\n".join(_command(line, entry, sections)))
+    parts += ["\n".join(_command(line, entry)) for line, entry in known.items()]
     parts.append("## Sections\n\nDefaults are those of the first command named; others follow in brackets.\n")
-    parts += ["\n".join(_section(section)) for section in sections]
+    parts += ["\n".join(_section(name, known, form)) for name in sorted(sections) for form in sections[name]]
     parts.append("## Groups\n")
-    parts += ["\n".join(_group(name, known)) for name in _group_names(known)]
+    groups = {group.name for entry in known.values() for group in entry.groups}
+    parts += ["\n".join(_group(name, known)) for name in sorted(groups, key=lambda name: ("hydra/" in name, name))]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _sections(known: Mapping[str, Taken]) -> list[Section]:
+def _sections(known: Mapping[str, Taken]) -> Sections:
     """Sections that several command lines have in common stand once."""
-    result: dict[tuple[str, tuple[tuple[str, str, str], ...]], Section] = {}
+    forms: dict[tuple[Any, ...], dict[str, list[Setting]]] = {}
+    sections: dict[str, list[Mapping[str, list[Setting]]]] = {}
     for line, entry in known.items():
-        for name in dict.fromkeys(setting.section for setting in entry.settings):
-            settings = tuple(setting for setting in entry.settings if setting.section == name)
-            if name:
-                alike = name, tuple((one.key, one.type, one.meaning) for one in settings)
-                section = result.setdefault(alike, Section(name, entry.sections.get(name, ""), settings))
-                section.values[line] = {one.key: _value(one.value) for one in settings}
-    return sorted(result.values(), key=lambda section: section.name)
+        for name in dict.fromkeys(one.section for one in entry.settings if one.section):
+            settings = [one for one in entry.settings if one.section == name]
+            alike = tuple((one.key, one.type, one.meaning) for one in settings)
+            if alike not in forms:
+                sections.setdefault(name, []).append(forms.setdefault(alike, {}))
+            forms[alike][line] = settings
+    return sections
 
 
-def _command(line: str, entry: Taken, sections: Iterable[Section]) -> Iterator[str]:
+def _command(line: str, entry: Taken) -> Iterator[str]:
     name, _, task = line.partition(" ")
     yield f"### hexlit {line}\n"
     if task:
@@ -88,33 +82,26 @@ def _command(line: str, entry: Taken, sections: Iterable[Section]) -> Iterator[s
             yield f"{example.command}  # {example.remark}" if example.remark else example.command
         yield "```\n"
     own = [setting for setting in entry.settings if not setting.section]
-    yield from _table(own, {setting.key: _value(setting.value) for setting in own})
-    mine = [f"`{section.name}`" for section in sections if line in section.values]
-    if mine:
-        yield f"Sections: {', '.join(mine)}.\n"
-    groups = [f"`{group.name}`" for group in entry.groups]
-    if groups:
-        yield f"Groups: {', '.join(groups)}.\n"
+    yield from _table(own, [_value(setting) for setting in own])
+    sections = sorted({setting.section for setting in entry.settings} - {""})
+    if sections:
+        yield f"Sections: {_listed(sections)}.\n"
+    if entry.groups:
+        yield f"Groups: {_listed(group.name for group in entry.groups)}.\n"
 
 
-def _section(section: Section) -> Iterator[str]:
-    (first, values), *others = section.values.items()
-    told = {}
-    for setting in section.settings:
-        differing: dict[str, list[str]] = {}
-        for line, there in others:
-            if there[setting.key] != values[setting.key]:
-                differing.setdefault(there[setting.key], []).append(line)
-        rest = "; ".join(f"{', '.join(names)}: {value}" for value, names in differing.items())
-        told[setting.key] = f"{values[setting.key]} ({rest})" if rest else values[setting.key]
-    yield f"### {section.name}\n"
-    yield f"{section.about} Of {', '.join(f'`hexlit {line}`' for line in (first, *dict(others)))}.\n"
-    yield from _table(section.settings, told)
-
-
-def _group_names(known: Mapping[str, Taken]) -> list[str]:
-    names = {group.name for entry in known.values() for group in entry.groups}
-    return sorted(names, key=lambda name: (name.startswith("hydra/"), name))
+def _section(name: str, known: Mapping[str, Taken], form: Mapping[str, list[Setting]]) -> Iterator[str]:
+    defaults = []
+    for same in zip(*form.values(), strict=True):
+        lines: dict[str, list[str]] = {}
+        for line, setting in zip(form, same, strict=True):
+            lines.setdefault(_value(setting), []).append(line)
+        default, *others = lines
+        rest = "; ".join(f"{', '.join(lines[value])}: {value}" for value in others)
+        defaults.append(f"{default} ({rest})" if rest else default)
+    yield f"### {name}\n"
+    yield f"{known[next(iter(form))].sections[name]} Of {_listed(f'hexlit {line}' for line in form)}.\n"
+    yield from _table(next(iter(form.values())), defaults)
 
 
 def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
@@ -136,24 +123,24 @@ def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
     for option, own in sorted(settings.items()):
         if own and any(one.meaning for one in own):  # plugins document theirs
             yield f"#### {name}={option}\n"
-            yield from _table(own, {setting.key: _value(setting.value) for setting in own})
+            yield from _table(own, [_value(setting) for setting in own])
 
 
-def _table(settings: Iterable[Setting], defaults: Mapping[str, str]) -> Iterator[str]:
+def _table(settings: Iterable[Setting], defaults: Iterable[str]) -> Iterator[str]:
     yield "| setting | type | default | meaning |\n|---|---|---|---|"
-    for setting in settings:
-        meaning = setting.meaning
-        if setting.range:
-            meaning += f" {'Each must' if setting.several else 'Must'} be {setting.range}."
-        if setting.choices:
-            meaning += f" Choices: {', '.join(f'`{choice}`' for choice in setting.choices)}."
-        kind = _cell(setting.type.replace("None", "null"))
-        yield f"| `{setting.key}` | {kind} | {_cell(defaults[setting.key])} | {_cell(meaning)} |"
+    for setting, default in zip(settings, defaults, strict=True):
+        choices = f" Choices: {_listed(setting.choices)}." if setting.choices else ""
+        cells = setting.type.replace("None", "null"), default, f"{setting.whole_meaning}{choices}"
+        yield f"| `{setting.key}` | {' | '.join(map(_cell, cells))} |"
     yield ""
 
 
-def _value(value: object) -> str:
-    return "needed" if value == MISSING else f"`{shown(value)}`"
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _value(setting: Setting) -> str:
+    return "needed" if setting.value == MISSING else f"`{shown(setting.value)}`"
 
 
 def _cell(text: str) -> str:

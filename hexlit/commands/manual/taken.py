@@ -30,16 +30,8 @@ from hexlit.settings import GROUP, RANGE, WORDS
 
 MISSING = "???"
 """Value of a setting that a user has to give, as YAML and OmegaConf write it."""
-SCHEMA_MODULES = {"htp": "hexlit.commands.htp_program"}
-"""Command -> the module that registers its schema, where that is not the command's own."""
-OF_TASKS = ("train", "bench", "plan")
-"""Commands that take the settings of tasks."""
 FIRST = ("task", "experiment")
 """Groups that change most; the others follow by alphabet, then Hydra's own."""
-SWEEPER_SETTINGS = ("direction", "storage", "study_name", "n_trials", "n_jobs", "timeout", "max_failure_rate", "params")
-"""Settings of hexlit's sweeper that are set by hand; sampler and pruner are groups."""
-FILLED = ("hydra.sweeper.defaults", "hydra.sweeper.sampler", "hydra.sweeper.pruner")
-"""Fields of the sweeper that other groups fill."""
 SWEEP_GROUPS = {
     "hydra/sweeper": "basic",
     "hydra/sweeper/sampler": "tpe",
@@ -47,7 +39,7 @@ SWEEP_GROUPS = {
     "hydra/launcher": "basic",
 }
 """Group of Hydra's for sweeps -> its default option."""
-DOCUMENTATION = "https://hydra.cc/docs/1.3/plugins"
+DOCUMENTATION = "https://hydra.cc/docs/plugins"
 OTHERS = {
     "hydra/sweeper": {
         "basic": "every combination of the values on the command line; see https://hydra.cc",
@@ -92,6 +84,12 @@ class Setting:
         """Whether it takes a list of its `choices`."""
         return self.type.startswith("list")
 
+    @property
+    def whole_meaning(self) -> str:
+        """Its meaning and its range."""
+        rule = f" {'Each must' if self.several else 'Must'} be {self.range}." if self.range else ""
+        return f"{self.meaning}{rule}"
+
 
 @dataclass(frozen=True)
 class Example:
@@ -107,16 +105,15 @@ class Head:
     """The comments above the first line of a YAML file."""
 
     examples: tuple[Example, ...]
-    package: str | None
-    """The package of the content: `_global_` is the root, None the name of the group."""
+    at_root: bool
+    """Whether the content belongs to the root of the configuration, not to the name of its group."""
     text: str
     """The lines that are no commands, as one."""
 
     @property
     def summary(self) -> str:
         """The file in a few words: the remark of its first command, else its text."""
-        remark = self.examples[0].remark if self.examples else ""
-        return remark or self.text
+        return (self.examples and self.examples[0].remark) or self.text
 
 
 @dataclass(frozen=True)
@@ -159,9 +156,10 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
         HydraException, OmegaConfBaseException: the arguments do not compose.
     """
     flags, words = flags_and_overrides(arguments)
-    overrides = [word for word in words if "=" in word and not is_sweep(word)]
-    importlib.import_module(SCHEMA_MODULES.get(command, COMMANDS[command][0]))
-    if command in OF_TASKS:
+    words = [re.sub(r"^\+best=", "best=", word) for word in words]  # hexlit train takes both
+    overrides = [word for word in words if ("=" in word or word.startswith("~")) and not is_sweep(word)]
+    importlib.import_module("hexlit.commands.htp_program" if command == "htp" else COMMANDS[command][0])
+    if command in ("train", "bench", "plan"):
         from hexlit.commands import tasks
 
         tasks.register(overrides)
@@ -171,15 +169,15 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
     with hydra_initialized():
         for name, own, keys in _parts(command, overrides):
             config = composed(name, own, folders, lenient=lenient)
-            values = _plain(config)
+            values: Any = OmegaConf.to_container(config, resolve=False, enum_to_str=True)
             for one in _settings(config, values, "", sections):
                 if keys is None or one.key.partition(".")[0] in keys:
                     settings.setdefault(one.key, one)
     choices = {group: str(option) for group, option in values["hydra"]["runtime"]["choices"].items()}
     named = {group: option for group, option in choices.items() if not group.startswith("hydra/")}
     if command == "train":
-        of_sweeps = _of_option("hydra/sweeper", "optuna", values, in_use=choices["hydra/sweeper"] == "optuna")
-        settings |= {one.key: one for one in of_sweeps if one.key.rpartition(".")[2] in SWEEPER_SETTINGS}
+        _, of_sweeps = _of_option("hydra/sweeper", "optuna", values, in_use=choices["hydra/sweeper"] == "optuna")
+        settings |= {one.key: one for one in of_sweeps}
         sections["hydra.sweeper"] = "Sweeps by Optuna, with --multirun: hydra/sweeper=optuna or sweep=NAME."
         named |= {group: choices.get(group, option) for group, option in SWEEP_GROUPS.items()}
     elif name == "bench":
@@ -204,13 +202,6 @@ def _parts(command: str, overrides: list[str]) -> list[tuple[str, list[str], Seq
         return [(command, [one for one in overrides if command != "bench" or one != "task=hex"], None)]
     own = [one for one in overrides if one.partition("=")[0].partition(".")[0] in keys]
     return [(beside, own, keys), (name, [one for one in overrides if one not in own], None)]
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    """The values as plain containers, interpolations as they are written."""
-    values = OmegaConf.to_container(config, resolve=False, enum_to_str=True)
-    assert isinstance(values, dict)
-    return {str(key): value for key, value in values.items()}
 
 
 def _settings(node: DictConfig, values: Mapping[str, Any], prefix: str, sections: dict[str, str]) -> Iterator[Setting]:
@@ -263,12 +254,12 @@ def _group(name: str, chosen: str, values: Mapping[str, Any], settings: Mapping[
     known = _options(name, values)
     if name in SWEEP_GROUPS:
         known = sorted({*known, *OTHERS.get(name, ())})
-        of_options = {option: _of_option(name, option, values, in_use=option == chosen) for option in known}
-        return Group(name, chosen, {option: _about(name, option, values) for option in known}, of_options)
+        told = {option: _of_option(name, option, values, in_use=option == chosen) for option in known}
+        return Group(name, chosen, {one: told[one][0] for one in known}, {one: told[one][1] for one in known})
     options = dict.fromkeys(entry_points_of(TASK_GROUP).names, "a task of another package") if name == "task" else {}
     for option in known:
         text = _text(f"{name}/{option}", values)
-        if not chosen or head(text).package != "_global_" or _fits(text, values, settings):
+        if not chosen or not head(text).at_root or _fits(text, values, settings):
             options[option] = head(text).summary
     return Group(name, chosen, options, {})
 
@@ -292,30 +283,26 @@ def _fits(text: str, values: Mapping[str, Any], settings: Mapping[str, Setting])
     return overridden <= groups and searched <= {*settings, *groups} and {*content} - {"defaults"} <= {*values}
 
 
-def _about(group: str, option: str, values: Mapping[str, Any]) -> str:
-    """An option of one of Hydra's groups, in a few words."""
-    read, node = head(_text(f"{group}/{option}", values)), _stored(group, option)
-    kind: Any = None if node is None else OmegaConf.get_type(node)
-    told = OTHERS.get(group, {}).get(option) or read.text or read.summary
-    return told or ("" if kind is None else texts_of(kind)[""])
+def _of_option(
+    group: str, option: str, values: Mapping[str, Any], *, in_use: bool = False
+) -> tuple[str, tuple[Setting, ...]]:
+    """An option of one of Hydra's groups in a few words, and its settings; `in_use` with the composed values.
 
-
-def _of_option(group: str, option: str, values: Mapping[str, Any], *, in_use: bool = False) -> tuple[Setting, ...]:
-    """The settings of an option of one of Hydra's groups; `in_use` with the composed values.
-
-    An option is a dataclass in Hydra's store, or a YAML file whose comments are the meanings. One whose plugin is not
-    installed has none.
+    An option is a YAML file whose comments are the meanings, or a dataclass in Hydra's store. One whose plugin is not
+    installed has no settings.
     """
-    prefix, text, node = group.replace("/", "."), _text(f"{group}/{option}", values), _stored(group, option)
-    known = described(text, prefix) if text or node is None else _settings(node, _plain(node), f"{prefix}.", {})
-    kept = [one for one in known if not one.key.rpartition(".")[2].startswith("_") and one.key not in FILLED]
-    return tuple(replace(one, value=_at(values, one.key, one.value)) if in_use else one for one in kept)
-
-
-@cache
-def _stored(group: str, option: str) -> DictConfig | None:
-    store, name = ConfigStore.instance(), f"{group}/{option}.yaml"
-    return store.load(name).node if store.get_type(name) is ObjectType.CONFIG else None
+    store, place, prefix = ConfigStore.instance(), f"{group}/{option}.yaml", f"{group.replace('/', '.')}."
+    text = _text(f"{group}/{option}", values)
+    sections: dict[str, str] = {}
+    known = [*described(text, prefix)]
+    if not text and store.get_type(place) is ObjectType.CONFIG:
+        node = store.load(place).node
+        stored: Any = OmegaConf.to_container(node, resolve=False, enum_to_str=True)
+        known = [*_settings(node, stored, prefix, sections)]
+    about = OTHERS.get(group, {}).get(option) or head(text).text or head(text).summary or sections.get(prefix[:-1], "")
+    filled = {group.replace("/", ".") for group in SWEEP_GROUPS} | {"hydra.sweeper.defaults"}
+    kept = (one for one in known if one.key not in filled and not one.key.rpartition(".")[2].startswith("_"))
+    return about, tuple(replace(one, value=_at(values, one.key, one.value)) if in_use else one for one in kept)
 
 
 def _at(values: Mapping[str, Any], key: str, default: Any) -> Any:
@@ -348,19 +335,12 @@ def head(text: str) -> Head:
 
     A line `# hexlit ...` is an example. Two blanks or more end the command; a remark may follow, in brackets or not.
     """
-    examples: list[Example] = []
-    texts: list[str] = []
-    package = None
-    for line in itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()):
-        words = line.removeprefix("#").strip()
-        if words.startswith("@package "):
-            package = words.removeprefix("@package ").strip()
-        elif words.startswith("hexlit "):
-            command, *remarks = re.split(r"\s{2,}", words, maxsplit=1)
-            examples.append(Example(command, "".join(remarks).removeprefix("(").removesuffix(")")))
-        else:
-            texts.append(words)
-    return Head(tuple(examples), package, " ".join(texts))
+    comments = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    lines = [line.removeprefix("#").strip() for line in comments]
+    commands = [re.split(r"\s{2,}", line, maxsplit=1) for line in lines if line.startswith("hexlit ")]
+    examples = (Example(one, "".join(remark).removeprefix("(").removesuffix(")")) for one, *remark in commands)
+    others = " ".join(line for line in lines if not line.startswith(("hexlit ", "@package ")))
+    return Head(tuple(examples), "@package _global_" in lines, others)
 
 
 def described(text: str, prefix: str) -> Iterator[Setting]:
@@ -368,7 +348,7 @@ def described(text: str, prefix: str) -> Iterator[Setting]:
     parents: list[tuple[int, str]] = []
     for depth, name, value, comment in re.findall(r"^( *)([\w-]+):(?: +([^#\n]*?))?(?: # (.*))?$", text, re.MULTILINE):
         parents = [(above, parent) for above, parent in parents if above < len(depth)] + [(len(depth), name)]
+        plain = yaml.safe_load(value)
         if value:
-            plain = yaml.safe_load(value)
             kind = "Any" if plain is None else type(plain).__name__
-            yield Setting(".".join([prefix, *(parent for _, parent in parents)]), kind, plain, comment)
+            yield Setting(prefix + ".".join(parent for _, parent in parents), kind, plain, comment)
