@@ -16,11 +16,6 @@ class Grid:
     headings: tuple[str, ...]
     rows: list[tuple[str, ...]]
 
-    def to_markdown(self) -> str:
-        """The table with its title above it."""
-        lines = [self.headings, tuple("---" for _ in self.headings), *self.rows]
-        return f"{self.title}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
 
 def grid_of(lines: Sequence[Measurement], batches: Sequence[int]) -> Grid:
     """Medians of the forward pass by way and batch, and the longest refresh of each way.

@@ -27,6 +27,8 @@ EDGE = 9.0
 PAPER, CELL, GRID, INK, QUIET = "#faf7f0", "#efe6d2", "#b9a987", "#2b2722", "#8a8073"
 STONE = {BLACK: "#26242b", WHITE: "#fdfdfb"}
 ON_STONE = {BLACK: "#f4f1ea", WHITE: "#26242b"}
+DARK = {PAPER: "#4b463c", CELL: "#686051", GRID: "#8a8070", INK: "#f2ecdf", QUIET: "#b9b09d"}
+"""Colours of a board, and their counterparts for a dark screen; stones keep theirs."""
 LAST = "#d6453d"
 MARK = "#2e8b57"
 SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
@@ -44,7 +46,7 @@ class CellNote:
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""
     shade: str = ""
-    """Colour of the cell, such as `#d9541e`; empty: the colour of the board."""
+    """Colour on the cell, such as `#d9541e`, with its opacity as two more digits; empty: the colour of the board."""
     ring: str = ""
     """Colour of a ring that points the cell out, such as `MARK`; empty: none."""
 
@@ -108,7 +110,7 @@ def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dic
     """
     most = max(float(np.max(shares)), 1e-9)
     return {
-        cell: CellNote(f"{100 * share:.0f}", blend(CELL, SHARE, 0.15 + 0.85 * share / most))
+        cell: CellNote(f"{100 * share:.0f}", tint(SHARE, 0.15 + 0.85 * share / most))
         for cell, share in enumerate(shares.tolist())
         if share >= least
     }
@@ -119,7 +121,7 @@ def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
     return {
         cell: CellNote(
             format_hundredths(value),
-            blend(CELL, GOOD if value > 0 else BAD, abs(value)),
+            tint(GOOD if value > 0 else BAD, abs(value)),
         )
         for cell, value in values.items()
     }
@@ -143,8 +145,9 @@ def empty_board(size: int, shades: Mapping[int, str] | None = None) -> Iterator[
     yield from _edges(size)
     for cell in range(size * size):
         corners = _points(_corner(cell, size, corner) for corner in range(6))
-        fill = (shades or {}).get(cell, CELL)
-        yield f"<polygon points='{corners}' fill='{fill}' stroke='{GRID}' stroke-width='1.2'/>"
+        yield f"<polygon points='{corners}' fill='{CELL}' stroke='{GRID}' stroke-width='1.2'/>"
+        if shade := (shades or {}).get(cell):
+            yield f"<polygon points='{corners}' fill='{shade[:7]}' fill-opacity='{_opacity(shade):.3g}'/>"
     yield from _coordinates(size)
 
 
@@ -186,9 +189,25 @@ def blend(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def ink_on(colour: str) -> str:
-    """The ink that reads on `colour`: dark or light."""
-    red, green, blue = _rgb(colour)
+def tint(colour: str, share: float) -> str:
+    """A shade of a cell: `colour` with an opacity from 0 to 1."""
+    return f"{colour}{round(255 * min(1.0, max(0.0, share))):02x}"
+
+
+def _opacity(shade: str) -> float:
+    return int(shade[7:9], 16) / 255 if len(shade) > 7 else 1.0
+
+
+def for_dark_screens(svg: str) -> str:
+    """The same board with `DARK` colours for dark screens; as a document of its own, not inside a notebook."""
+    rules = "".join(f'[{key}="{old}"]{{{key}:{new}}}' for old, new in DARK.items() for key in ("fill", "stroke"))
+    style = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
+    return svg.replace("</title>", f"</title>{style}", 1)
+
+
+def ink_on(shade: str) -> str:
+    """The ink that reads on a cell with `shade`: dark or light."""
+    red, green, blue = _rgb(blend(CELL, shade, _opacity(shade)))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 135 else "#ffffff"
 
 

@@ -45,11 +45,15 @@ class Counting(Display):
         self.console.file.write(line + "\n")
         self.console.file.flush()
 
+    @property
+    def amount(self) -> str:
+        """The text at the end of the bar."""
+        return f"{format_count(self.done)}/{format_count(self.total)}"
+
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        amount = f"{format_count(self.done)}/{format_count(self.total)}"
         share = min(1.0, self.done / self.total) if self.total else None
-        return Fitted(lambda width: bars_table([Bar(self._title, share, amount, self.facts)], width))
+        return Fitted(lambda width: bars_table([Bar(self._title, share, self.amount, self.facts)], width))
 
 
 class Waiting(Display):

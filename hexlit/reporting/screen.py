@@ -30,42 +30,6 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class FittedColumn:
-    """A column of a table that may be dropped."""
-
-    heading: str
-    cells: Sequence[str]
-    rank: int = 0
-    """Columns of the highest rank are dropped first when room is short."""
-    style: str = ""
-
-    @property
-    def width(self) -> int:
-        """Characters that it needs without cutting anything."""
-        return max(len(self.heading), *(len(cell) for cell in self.cells), 0)
-
-
-def fitting(columns: Sequence[FittedColumn], width: int) -> list[FittedColumn]:
-    """The columns that fit into `width`, in their order; of the same rank the last one is dropped first."""
-    kept = list(enumerate(columns))
-    while len(kept) > 1 and sum(one.width for _, one in kept) + GAP * (len(kept) - 1) > width:
-        kept.remove(max(kept, key=lambda pair: (pair[1].rank, pair[0])))
-    return [one for _, one in kept]
-
-
-def fitted_table(columns: Sequence[FittedColumn], width: int, *, bold_last: bool = False) -> Table:
-    """A table of the columns that fit; each is as wide as its content."""
-    kept = fitting(columns, width)
-    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim")
-    for one in kept:
-        table.add_column(one.heading, justify="right", no_wrap=True, style=one.style)
-    rows = len(kept[0].cells) if kept else 0
-    for row in range(rows):
-        table.add_row(*(one.cells[row] for one in kept), style="bold" * (bold_last and row == rows - 1))
-    return table
-
-
-@dataclass(frozen=True)
 class Bar:
     """A bar with the progress of something."""
 

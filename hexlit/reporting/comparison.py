@@ -3,11 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hexlit.reporting.pages.charts import Chart, ChartLine, draw_chart, drawn
-from hexlit.reporting.pages.costs import Rates, flops_text, rates_of
-from hexlit.reporting.pages.page import Cell, Column, Drawing, Figures, Notes, Page, Section, Table
-from hexlit.reporting.pages.run_files import RunFiles, numbers
-from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure, format_rate
+from hexlit.reporting.page import Cell, Chart, ChartLine, Column, Figure, Figures, Notes, Page, Section, Table, table
+from hexlit.reporting.quantities import (
+    DASH,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_figure,
+    format_flops,
+    format_rate,
+)
+from hexlit.reporting.run_files import Rates, RunFiles, numbers, rates_of
 
 AXES = {
     "epoch": ("epochs", "epoch", 1.0),
@@ -45,7 +51,6 @@ def figures_section(runs: Sequence[ComparedRun]) -> Section:
     """A row per run."""
     measures = list(dict.fromkeys(name for run in runs for name in final_figures(run.files)))
     headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters", "memory", *measures]
-    columns = [Column("run", kept=True), *(Column(heading, number=True) for heading in headings)]
     rows: list[list[str | Cell]] = []
     for run in runs:
         files, rates = run.files, rates_of(run.files)
@@ -56,12 +61,12 @@ def figures_section(runs: Sequence[ComparedRun]) -> Section:
         flops = (summary.get("cost") or {}).get("flops")
         memory = (summary.get("memory") or {}).get("host_peak_bytes")
         cells: list[str | Cell] = [Cell(run.name, link=run.link), format_count(files.epochs)]
-        cells += [Cell(format_duration(value), sort=value) for value in (seconds, rates.epoch_seconds)]
-        cells += [Cell(format_rate(speed), sort=speed), Cell(flops_text(flops), sort=flops)]
-        cells += [format_count(summary.get("parameters")), Cell(format_bytes(memory), sort=memory)]
-        cells += [Cell(figure_of(result.get(name)), sort=result.get(name)) for name in measures]
+        cells += [Cell(format_duration(value), value) for value in (seconds, rates.epoch_seconds)]
+        cells += [Cell(format_rate(speed), speed), Cell(format_flops(flops), flops)]
+        cells += [format_count(summary.get("parameters")), Cell(format_bytes(memory), memory)]
+        cells += [Cell(figure_of(result.get(name)), result.get(name)) for name in measures]
         rows.append(cells)
-    return Section("Figures", [Table("The runs side by side", columns, rows)])
+    return Section("Figures", [table("The runs side by side", ["run", *headings], rows)])
 
 
 def final_figures(files: RunFiles) -> dict[str, float]:
@@ -85,20 +90,20 @@ def figure_of(value: float | None) -> str:
 
 def curves_section(runs: Sequence[ComparedRun]) -> Section:
     """Losses over epochs, and the runs' `monitor` over epochs, operations and time."""
-    drawings: list[Drawing] = []
+    figures: list[Figure] = []
     for name, title in losses_of(runs).items():
-        drawings.append(drawn(f"loss-{name}", title, draw_chart, _chart(runs, name, "epoch", may_be_log=True)))
+        figures.append(Figure(f"loss-{name}", title, _chart(runs, name, "epoch", may_be_log=True)))
     for monitor in monitors_of(runs):
         for axis, (what, _, _) in AXES.items():
             chart = _chart(runs, monitor, axis)
             if any(line.points for line in chart.lines):
-                drawings.append(drawn(f"{monitor}-{what}", f"{monitor} over {what}", draw_chart, chart))
+                figures.append(Figure(f"{monitor}-{what}", f"{monitor} over {what}", chart))
     rates = [
         ChartLine(run.name, numbers(run.files.steps, "epoch"), numbers(run.files.steps, "examples_per_second"))
         for run in runs
     ]
-    drawings.append(drawn("throughput", "Throughput of training", draw_chart, Chart(rates, y="examples a second")))
-    return Section("Curves", [Figures(drawings)])
+    figures.append(Figure("throughput", "Throughput of training", Chart(rates, y="examples a second")))
+    return Section("Curves", [Figures(figures)])
 
 
 def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
@@ -133,12 +138,10 @@ def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, *, may_be_log: b
 def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: float | None) -> Section:
     """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the first run's."""
     rates = [rates_of(run.files) for run in runs]
-    columns = [Column("run", kept=True), Column("pace beside the first", number=True)]
-    columns += [Column("workers", number=True), Column("efficiency of workers", number=True)]
+    headings = ["run", "pace beside the first", "workers", "efficiency of workers"]
     workers = [_workers(run.files) for run in runs]
     for number in sorted(set(epochs)):
-        columns.append(Column(f"{format_count(number)} epochs: hours", number=True))
-        columns += [Column("cost", number=True)] if price is not None else []
+        headings += [f"{format_count(number)} epochs: hours", *(["cost"] if price is not None else [])]
     rows: list[list[str | Cell]] = []
     for run, rate, count in zip(runs, rates, workers, strict=True):
         shared = [_pace(rates[0], rate), DASH if count is None else str(count)]
@@ -146,7 +149,7 @@ def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: flo
         rows.append([run.name, *shared, *_costs(rate, sorted(set(epochs)), price)])
     line = "At the rates that each run measured on its machine. Efficiency: pace by worker beside the first run's."
     line += f" An hour costs {price:g}." if price is not None else " price=2.50 adds what an hour costs."
-    return Section("Cost", [Notes([line], "quiet"), Table("Hours and cost by epochs", columns, rows)])
+    return Section("Cost", [Notes([line], "quiet"), table("Hours and cost by epochs", headings, rows)])
 
 
 def _pace(first: Rates, other: Rates) -> str:
@@ -185,5 +188,5 @@ def differences_section(runs: Sequence[ComparedRun]) -> Section:
         if len({one.get(name) for one in settings}) > 1
     ]
     columns = [Column("setting", kept=True, code=True), *(Column(run.name, code=True) for run in runs)]
-    table = Table("Settings that differ", columns, rows, search=len(rows) > 10, empty="All settings are the same.")
-    return Section("Settings that differ", [table])
+    empty = "All settings are the same."
+    return Section("Settings that differ", [Table("Settings", columns, rows, search=len(rows) > 10, empty=empty)])

@@ -1,4 +1,4 @@
-"""Pages in a real Chromium: `pytest -m services tests/reporting/pages`; needs chromium, chromedriver and selenium."""
+"""Pages in a real Chromium: `pytest -m services tests/reporting`; needs chromium, chromedriver and selenium."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 
 from hexlit.cli import main
 from tests.chromium import DESKTOP, PHONE, chromium, look_like
-from tests.reporting.pages.documents import NASTY, make_match, make_run
-from tests.reporting.pages.test_hex_sections import STRENGTH
+from tests.reporting.documents import NASTY, make_match, make_run
+from tests.reporting.test_strength import STRENGTH
 from tests.tuning.sweeps import complete, make_sweep
 
 pytestmark = pytest.mark.services

@@ -1,15 +1,11 @@
 """Charts of a report: lines over epochs, games, operations or time, and the timeline of a run."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hexlit.reporting.figures import (
     BEST_COLOUR,
+    FAINT,
     STATE_COLOURS,
     draw,
     empty_figure,
@@ -18,9 +14,10 @@ from hexlit.reporting.figures import (
     shorten,
     spread_out,
     thinned,
+    time_unit,
     whole_ticks,
 )
-from hexlit.reporting.pages.page import Drawing
+from hexlit.reporting.page import Chart, Spans
 
 COLOURS = (
     STATE_COLOURS["complete"],
@@ -34,36 +31,9 @@ MOST_LINES = 12
 """Most lines of one chart."""
 
 
-@dataclass(frozen=True)
-class ChartLine:
-    """One line; a None is a gap."""
-
-    name: str
-    xs: Sequence[float | None]
-    ys: Sequence[float | None]
-    dashed: bool = False
-
-    @property
-    def points(self) -> list[tuple[float, float]]:
-        """The points, without gaps."""
-        pairs = zip(self.xs, self.ys, strict=True)
-        return [(x, y) for x, y in pairs if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)]
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Lines over the same axis."""
-
-    lines: Sequence[ChartLine]
-    x: str = "epoch"
-    y: str = ""
-    may_be_log: bool = False
-    """Whether values far apart get a logarithmic axis: right for losses, not for shares."""
-    log_x: bool = False
-    share: bool = False
-    """Whether the values are shares of one."""
-    dots: bool = False
-    """Whether points are marked: right for rare measurements."""
+def draw_data(data: Chart | Spans) -> bytes:
+    """The SVG of a figure's data."""
+    return draw(draw_chart, data) if isinstance(data, Chart) else draw(draw_spans, data)
 
 
 def draw_chart(data: Chart) -> Figure:
@@ -82,7 +52,15 @@ def draw_chart(data: Chart) -> Figure:
         xs, ys = (list(part) for part in thinned(xs, ys))
         marker = "o" if len(xs) == 1 or data.dots else ""
         style = "--" if line.dashed else "-"
-        axes.plot(xs, ys, color=COLOURS[place % len(COLOURS)], lw=1.6, ls=style, marker=marker, ms=3, label=line.name)
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot(xs, ys, color=colour, lw=1.6, ls=style, marker=marker, ms=3, label=line.name)
+        if line.reach:
+            low, high = zip(*line.reach, strict=True)
+            axes.vlines(xs, low, high, color=colour, lw=1.6, alpha=0.5)
+        if line.weights:
+            axes.scatter(xs, ys, s=[10 + 300 * share for share in line.weights], color=colour, alpha=0.7, linewidths=0)
+    if data.diagonal:
+        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.5, zorder=1)
     finish_axes(axes, data)
     if named:
         figure.legend(loc="upper left", bbox_to_anchor=(0.12, 1.0), ncols=columns, borderaxespad=0.1)
@@ -94,15 +72,15 @@ def finish_axes(axes: Axes, data: Chart) -> None:
     values = [y for line in data.lines for _, y in line.points]
     if data.may_be_log and spread_out(values):
         log_scale(axes, "y")
-    if data.log_x and spread_out(x for line in data.lines for x, _ in line.points):
-        log_scale(axes, "x")
+    if data.ticks:
+        axes.set_xticks(range(len(data.ticks)), data.ticks)
     elif data.x == "epoch":
         whole_ticks(axes, "x")
     if data.share:
         axes.yaxis.set_major_formatter(_percent)
     elif axes.get_yscale() == "linear":
         axes.yaxis.set_major_formatter(_short)
-    if axes.get_xscale() == "linear":
+    if not data.ticks:
         axes.xaxis.set_major_formatter(_short)
     axes.set_xlabel(data.x)
     if data.y:
@@ -117,16 +95,6 @@ def _percent(value: float, _place: object = None) -> str:
     return f"{100 * value:.4g}%"
 
 
-@dataclass(frozen=True)
-class Spans:
-    """Times of the phases, and the load of the machine, over the seconds of a run."""
-
-    phases: Mapping[str, Sequence[tuple[float, float]]]
-    """Begin and length of each phase in seconds, by name."""
-    meters: Sequence[tuple[str, ChartLine]]
-    """Name of the axis, and the line over the same seconds."""
-
-
 def draw_spans(data: Spans) -> Figure:
     """A lane per phase, and below it a plot per meter, over the same time."""
     rows = len(data.meters) + 1
@@ -135,7 +103,7 @@ def draw_spans(data: Spans) -> Figure:
     lanes = len(data.phases)
     heights = [0.24 * lanes + 0.3, *[1.15] * len(data.meters)]
     end = max(begin + length for spans in data.phases.values() for begin, length in spans)
-    factor, unit = (3600, "hours") if end > 2 * 3600 else (60, "minutes") if end > 120 else (1, "seconds")
+    factor, unit = time_unit(end)
     figure = new_figure(11.0, sum(heights) + 0.7)
     plots = figure.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for lane, spans in enumerate(data.phases.values()):
@@ -144,41 +112,12 @@ def draw_spans(data: Spans) -> Figure:
     plots[0].set_yticks(range(lanes), list(data.phases))
     plots[0].set_ylim(lanes - 0.5, -0.5)
     plots[0].grid(axis="y", visible=False)
-    for axes, (title, line) in zip(plots[1:], data.meters, strict=True):
+    for axes, line in zip(plots[1:], data.meters, strict=True):
         points = line.points
         xs, ys = thinned([x / factor for x, _ in points], [y for _, y in points])
         axes.plot(xs, ys, color=COLOURS[0], lw=1.2)
         axes.fill_between(xs, ys, color=COLOURS[0], alpha=0.15, linewidth=0)
         axes.set_ylim(0)
-        axes.set_ylabel(shorten(title, 24))
+        axes.set_ylabel(shorten(line.name, 24))
     plots[-1].set_xlabel(f"{unit} since the run began")
-    return figure
-
-
-def drawn(name: str, title: str, make: Callable[[Any], Figure], data: Any, *, wide: bool = False) -> Drawing:
-    """The figure of `data` that `make` draws, for a page."""
-    return Drawing(name, title, draw(make, data), wide=wide)
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """Ratings of players, the best first."""
-
-    names: Sequence[str]
-    elo: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
-
-
-def draw_ratings(data: Ratings) -> Figure:
-    """A dot per player with a line from the lower to the upper end of its interval."""
-    count = len(data.names)
-    figure = new_figure(5.6, 0.9 + 0.3 * count)
-    axes = figure.add_subplot()
-    places = range(count)
-    axes.hlines(places, data.low, data.high, color=COLOURS[0], lw=2.2)
-    axes.plot(data.elo, places, "o", color=BEST_COLOUR, ms=6)
-    axes.set_yticks(places, [shorten(name, 30) for name in data.names])
-    axes.set_ylim(count - 0.5, -0.5)
-    axes.set_xlabel("Elo")
     return figure

@@ -5,9 +5,10 @@ import json
 import numpy as np
 
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.reporting.pages.games import GameViewer, StepGame, step_game
-from hexlit.reporting.pages.page import Page, Section, render
-from tests.reporting.pages.documents import NASTY, checked
+from hexlit.reporting.game import step_game
+from hexlit.reporting.html import render
+from hexlit.reporting.page import GameViewer, Page, Section, StepGame
+from tests.reporting.documents import NASTY, checked
 
 
 def record(*moves: int, swap: bool = False) -> GameRecord:
