@@ -8,28 +8,21 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hexlit.hex.judging import judged_right
 from hexlit.reporting.board_svg import (
-    MARK,
     ON_STONE,
     RADIUS,
     STONE,
-    CellNote,
-    board_svg,
+    board_picture,
     centre,
     empty_board,
     extent,
     for_dark_screens,
     opening_tag,
-    value_notes,
 )
 from hexlit.reporting.page import (
     Block,
@@ -39,9 +32,7 @@ from hexlit.reporting.page import (
     Figures,
     GameViewer,
     Notes,
-    OpeningsBoard,
     Page,
-    PositionBoard,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +76,7 @@ def _block(block: Block, place: str) -> "Markup":
         values["pictures"] = [(one, svg := drawn(one), one.wide or is_wide(svg), _source(svg)) for one in block.figures]
     elif isinstance(block, Boards):
         pictures = [board_picture(board) for board in block.boards]
-        values["pictures"] = [(title, _source(svg.encode("utf-8"))) for title, svg in pictures]
+        values["pictures"] = [(title, _source(for_dark_screens(svg).encode("utf-8"))) for title, svg in pictures]
     elif isinstance(block, GameViewer):
         values |= {"board": Markup(_viewer_board(block.size)), "data": _viewer_data(block)}
     name = type(block).__name__.lower()
@@ -105,27 +96,6 @@ def is_wide(svg: bytes) -> bool:
     """Whether a figure is too wide, above 500 points, to stand beside another one."""
     width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', svg[:2000])
     return width is not None and float(width[1]) > 500
-
-
-def board_picture(board: OpeningsBoard | PositionBoard) -> tuple[str, str]:
-    """The board's title and its SVG, with colours for dark screens."""
-    if isinstance(board, PositionBoard):
-        cells = np.array(board.cells, np.int8)
-        shades = value_notes(dict.fromkeys(board.marks, 0.6))
-        notes = {cell: CellNote("", note.shade) for cell, note in shades.items()}
-        if board.ring is not None:
-            notes[board.ring] = replace(notes.get(board.ring, CellNote()), ring=MARK)
-        return board.title, for_dark_screens(board_svg(cells, isqrt(len(cells)), notes=notes))
-    values = {cell: 0.75 * value if board.exact else value for cell, value in enumerate(board.values)}
-    notes, title = value_notes(values), board.title
-    if board.exact:
-        notes = {cell: replace(note, text="W" if values[cell] > 0 else "L") for cell, note in notes.items()}
-    if board.truth is not None:
-        wrong = [cell for cell, value in enumerate(board.values) if not judged_right(value, board.truth[cell])]
-        notes |= {cell: replace(notes[cell], ring=MARK) for cell in wrong}
-        title += f" ({len(board.values) - len(wrong)} of {len(board.values)} right)"
-    empty = np.zeros(len(board.values), np.int8)
-    return title, for_dark_screens(board_svg(empty, isqrt(len(board.values)), notes=notes))
 
 
 def _viewer_board(size: int) -> str:

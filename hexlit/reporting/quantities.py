@@ -71,6 +71,9 @@ LEFT_OUT = ("positions", "score", "measured after")
 """Figures of `format_strength` that do not fit into a sentence."""
 
 
+_ORDER = ("openings_right", "search_optimality", "policy_optimality", "rollouts_share")
+
+
 def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
     """The numbers of a strength evaluation by short heading.
 
@@ -79,7 +82,8 @@ def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
     openings), and measurements of the value alone or in positions from games.
     """
     shown: dict[str, str] = {}
-    for name, value in strength.items():
+    order = {name: place for place, name in enumerate(_ORDER)}
+    for name, value in sorted(strength.items(), key=lambda figure: order.get(figure[0], len(order))):
         if name.startswith(("value_", "game")):
             continue
         if name == "openings_right":

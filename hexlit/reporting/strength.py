@@ -184,6 +184,8 @@ def mistakes_section(files: RunFiles) -> Section | None:
         lines.append(f"In positions from games it kept {format_share(share)} of the wins.")
     if lost and not any(one.get("kind") == "random" for one in mistakes):
         lines.append("This run has not kept those on random cells.")
+    elif lost > len(mistakes):
+        lines.append(f"These are the first {len(mistakes)}.")
     boards = []
     for one in mistakes:
         played = format_cell(int(one["move"]), round(len(one["cells"]) ** 0.5))
