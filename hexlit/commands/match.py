@@ -161,8 +161,8 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     from hexlit.accelerate.host import usable_cores
     from hexlit.commands.compiling import Compiling
     from hexlit.commands.match_kernels import sets_of
-    from hexlit.reporting.counting import Waiting
     from hexlit.reporting.match import KernelProgress, MatchProgress, match_page
+    from hexlit.reporting.screen import Waiting
     from hexlit.reporting.text import show
 
     # During the import of torch and the openings; impossible settings are refused before the wait.
@@ -216,7 +216,7 @@ def workers_elsewhere(
         return
     from hexlit.cluster.jobs import RayJobs
     from hexlit.commands.elsewhere import MatchWorkerMaker
-    from hexlit.reporting.counting import Waiting
+    from hexlit.reporting.screen import Waiting
     from hexlit.tasks.hex.players import elsewhere_from
 
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)

@@ -47,7 +47,7 @@ def train_task(
     from rich.console import Console
 
     from hexlit.accelerate.ranks import ranks
-    from hexlit.reporting.counting import Waiting
+    from hexlit.reporting.screen import Waiting
 
     writes = ranks().writes
     console = console or (Console() if writes else Console(file=io.StringIO()))

@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
-from hexlit.reporting.counting import Counting
 from hexlit.reporting.page import Block, Cell, Column, Facts, Notes, Page, Section, Table, table
 from hexlit.reporting.quantities import format_bytes, format_count, format_duration, format_rate, format_share
+from hexlit.reporting.screen import Counting
 
 _BARS = 12  # lines of the histogram of lengths, at most
 _STEPS = (1, 2, 5, 10, 20, 50, 100)  # number of moves that a bar may cover

@@ -10,7 +10,6 @@ from rich.console import Console
 from hexlit.hex.board import Board
 from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import stone_cells
-from hexlit.reporting.counting import Counting
 from hexlit.reporting.game import result_of, step_game
 from hexlit.reporting.page import (
     Boards,
@@ -27,6 +26,7 @@ from hexlit.reporting.page import (
     table,
 )
 from hexlit.reporting.quantities import DASH, format_count, format_duration, format_rate, format_share, time_left
+from hexlit.reporting.screen import Counting
 
 MOST_GAMES = 400
 """Most games in one page."""

@@ -10,10 +10,9 @@ from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hexlit.reporting.display import Display
 from hexlit.reporting.page import Cell, Column, Row, Table
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
-from hexlit.reporting.screen import GAP, Fitted
+from hexlit.reporting.screen import GAP, Display, Fitted
 from hexlit.reporting.text import table_for
 
 _TREND = 32  # samples in the small curve

@@ -10,8 +10,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hexlit.reporting.counting import Waiting
-from hexlit.reporting.display import Display
 from hexlit.reporting.page import Column
 from hexlit.reporting.page import Table as PageTable
 from hexlit.reporting.quantities import (
@@ -24,7 +22,7 @@ from hexlit.reporting.quantities import (
     format_strength,
     time_left,
 )
-from hexlit.reporting.screen import Bar, Fitted, bars_table
+from hexlit.reporting.screen import Bar, Display, Fitted, Waiting, bars_table
 from hexlit.reporting.text import table_for
 
 _SECONDS_BETWEEN_LINES = 10.0

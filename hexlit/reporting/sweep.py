@@ -14,9 +14,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hexlit.reporting.display import Display
 from hexlit.reporting.page import Block, Cell, Column, Facts, Figure, Figures, Notes, Page, Row, Section, Table, table
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure
+from hexlit.reporting.screen import Display
 from hexlit.reporting.text import table_for
 
 FLAGS = {

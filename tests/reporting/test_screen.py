@@ -6,11 +6,11 @@ import re
 import pytest
 from rich.console import Console, RenderableType
 
-from hexlit.reporting.counting import Waiting
 from hexlit.reporting.match import KernelProgress, MatchProgress
 from hexlit.reporting.monitor import ResourceDisplay
 from hexlit.reporting.page import Column, Table
 from hexlit.reporting.progress import TrainingProgress
+from hexlit.reporting.screen import Waiting
 from hexlit.reporting.sweep import SweepDisplay
 from hexlit.reporting.text import table_for
 from hexlit.training.phases import PhaseClock, PhaseListener
