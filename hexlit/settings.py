@@ -42,7 +42,7 @@ class Interval:
     text: str
     unit: str = ""
 
-    def __contains__(self, value: float) -> bool:
+    def __contains__(self, value: Any) -> bool:
         low, high = self.ends
         return (
             isinstance(value, Real)
@@ -117,7 +117,7 @@ class Settings:
                 _check_words(key, value, one)
 
 
-def check_number(key: str, value: float | Sequence[float] | None, interval: Interval) -> None:
+def check_number(key: str, value: Any, interval: Interval) -> None:
     """Refuse a value of the setting `key`, or one of a list of values, outside the `interval`.
 
     Raises:

@@ -57,13 +57,13 @@ class Checkup:
 
         from rich.console import Console
 
-        from hexlit.reporting.doctor import print_report
+        from hexlit.reporting.doctor import doctor_page
+        from hexlit.reporting.text import show
 
         text = io.StringIO()
         # A kernel asks for colours, which HTML does not show.
-        print_report(
-            self.found, Console(file=text, width=110, color_system=None, force_jupyter=False, force_terminal=False)
-        )
+        console = Console(file=text, width=110, color_system=None, force_jupyter=False, force_terminal=False)
+        show(doctor_page(self.found), console)
         return text.getvalue()
 
     def _repr_html_(self) -> str:

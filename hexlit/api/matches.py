@@ -4,7 +4,6 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hexlit.arena.matches import ArenaGame
-
-WON, LOST = "#2c7fb8", "#c8552b"
 
 
 class Match:
@@ -107,24 +104,10 @@ class Match:
         return GameLog(self.folder / "games.csv", self.document["board"]).games
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("player", "Elo", "95% interval", "games", "score"))
-        rows = []
-        for player in self.document["players"]:
-            anchored = player["name"] == self.document["anchor"]
-            interval = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
-            bar = f"linear-gradient(90deg,{WON}55 {100 * player['score']:.0f}%,transparent 0)"
-            cells = (
-                f"<td style='text-align:left;font-weight:bold'>{escape(player['name'])}</td>",
-                f"<td>{player['elo']:+.0f}</td>",
-                f"<td>{interval}</td>",
-                f"<td>{player['games']:,}</td>",
-                f"<td style='background:{bar}'>{player['score']:.1%}</td>",
-            )
-            rows.append(f"<tr>{''.join(cells)}</tr>")
-        size = self.document["board"]
-        title = f"{self.document['games']:,} games on {size}×{size}; Black won {self.document['black_wins']:,}"
-        caption = f"<caption style='text-align:left;font-weight:bold'>{title}</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        from hexlit.reporting.html import notebook
+        from hexlit.reporting.match import match_page
+
+        return notebook(match_page(self.document, where=str(self.folder)))
 
 
 def match(

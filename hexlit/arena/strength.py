@@ -79,14 +79,16 @@ def keeps_the_win(
     return wins[np.arange(len(moves)), moves]
 
 
-def mistakes(positions: SolvedPositions, judged: Judgement, most: int = SHOWN_MISTAKES) -> list[dict[str, Any]]:
-    """The first `most` won positions with the win given away by the move `judged`.
+def mistakes(positions: SolvedPositions, judged: Judgement, kind: str) -> list[dict[str, Any]]:
+    """Won positions with the win given away by the move `judged`, at most `SHOWN_MISTAKES`.
 
-    Each has the `cells` (of the board), `to_move`, the `move` and its `value`, and the `winning` moves.
+    Each has the `kind` of the positions, the `cells` (of the board), `to_move`, the `move` and its `value`, and the
+    `winning` moves.
     """
-    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, judged.action))[:most]
+    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, judged.action))[:SHOWN_MISTAKES]
     return [
         {
+            "kind": kind,
             "cells": positions.cells[row].tolist(),
             "to_move": int(positions.to_move[row]),
             "move": int(judged.action[row]),
@@ -130,8 +132,8 @@ class Strength:
 
         Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions from games
         `value_brier`, `value_log_loss`, `value_calibration_error`, `value_sign_accuracy` (see `Calibration`) and
-        `games_policy_optimality`. Only the end measures `games_search_optimality` and the `mistakes` in these positions
-        (see `mistakes`).
+        `games_policy_optimality`. Only the end measures `games_search_optimality` and the `mistakes` in all won
+        positions (see `mistakes`).
         """
         searcher = SearchPlayer(self.search, evaluator, size=self.size, batch=self.batch, swap=self.swap)
         policy = PolicyPlayer(evaluator, size=self.size, batch=self.batch, swap=self.swap)
@@ -162,7 +164,8 @@ class Strength:
             won = from_games.only(from_games.won)
             judged = searcher.judge(won.cells, won.to_move)
             figures["games_search_optimality"] = float(keeps_the_win(won, judged.action).mean())
-            figures["mistakes"] = mistakes(won, judged)
+            lost = mistakes(positions, Judgement(moves, searched.value[len(openings) :]), "random")
+            figures["mistakes"] = [*lost, *mistakes(won, judged, "games")][:SHOWN_MISTAKES]
         return figures
 
     def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:

@@ -1,5 +1,6 @@
 """One game, move by move: the choice of moves, exact answers of the solver, and reviews of a whole game."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -212,7 +213,7 @@ def review(thinker: Thinker, board: Board, simulations: int, until: Callable[[],
     for ply in range(len(board.moves) + 1):
         now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
         if opens_fairly(thinker, now):
-            first = opening_values(thinker, now.size, until)
+            first, _ = opening_values(thinker, now.size, until)
             best = fairest(first)
             current = PlyReview(ply, -abs(first[best]), best)
         else:
@@ -280,15 +281,22 @@ def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Calla
     return PlyReview(ply, float(solution.winner), best)
 
 
-def opening_values(thinker: Thinker, size: int, until: Callable[[], bool]) -> dict[int, float]:
-    """Cell -> the value for Black of a first stone there, without search; at least of one cell."""
+def opening_values(thinker: Thinker, size: int, until: Callable[[], bool]) -> tuple[dict[int, float], float]:
+    """Cell -> the value for Black of a first stone there, without search; at least of one cell and its rotation.
+
+    The two are the same opening, so they have the mean of both judgements. Returns the values, and the root mean square
+    of the distances of the judgements from these means.
+    """
     values: dict[int, float] = {}
-    for cell in range(size * size):
-        _, value = thinker.look(Board(size, moves=[cell]).cells, WHITE)
-        values[cell] = -value
+    errors: list[float] = []
+    for cell in range((size * size + 1) // 2):
+        pair = (cell, size * size - 1 - cell)
+        one, other = (-thinker.look(Board(size, moves=[place]).cells, WHITE)[1] for place in pair)
+        values |= dict.fromkeys(pair, (one + other) / 2)
+        errors.append((one - other) / 2)
         if until():
             break
-    return values
+    return values, math.sqrt(sum(error**2 for error in errors) / len(errors))
 
 
 def opens_fairly(thinker: Thinker, board: Board) -> bool:

@@ -1,28 +1,12 @@
-"""Measurements as a table, as JSON and as Markdown."""
+"""Measurements with their machine and their findings."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from hexlit.bench.measure import Measurement
 
-HEADINGS = (
-    "what",
-    "device",
-    "threads",
-    "precision",
-    "median",
-    "quartiles",
-    "ms",
-    "refresh",
-    "first call",
-    "compiling",
-    "peak",
-)
 DASH = "–"
 
 
@@ -33,11 +17,6 @@ class Grid:
     title: str
     headings: tuple[str, ...]
     rows: list[tuple[str, ...]]
-
-    def to_markdown(self) -> str:
-        """The table with its title above it."""
-        lines = [self.headings, tuple("---" for _ in self.headings), *self.rows]
-        return f"{self.title}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def grid_of(lines: Sequence[Measurement]) -> Grid:
@@ -100,60 +79,8 @@ class Report:
         }
         return json.dumps(whole, indent=2, allow_nan=False)
 
-    def to_markdown(self) -> str:
-        """A table for a README or an issue."""
-        rows = [(*HEADINGS, ""), tuple("---" for _ in range(len(HEADINGS) + 1))]
-        rows += [_cells(line) for line in self.lines]
-        table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
-        findings = "".join(f"\n- {sentence}" for sentence in self.said)
-        grids = "".join(f"\n{grid.to_markdown()}\n" for grid in self.grids)
-        return f"{self._title()}\n\n{table}\n{grids}" + (f"{findings}\n" if findings else "")
-
-    def print(self) -> None:
-        """A table for people."""
-        console = Console()
-        console.width = max(console.width, 180)
-        table = Table(title=self._title(), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in HEADINGS:
-            table.add_column(heading, justify="left" if heading in ("what", "precision") else "right")
-        table.add_column("")
-        for line in self.lines:
-            table.add_row(*_cells(line))
-        console.print(table)
-        for grid in self.grids:
-            console.print(_table(grid))
-        for sentence in self.said:
-            console.print(sentence, highlight=False)
-
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The subject and the machine, on one line."""
         where = " · ".join(f"{name} {value}" for name, value in self.machine.items())
         return f"{self.subject} · {where}"
-
-
-def _table(grid: Grid) -> Table:
-    table = Table(title=grid.title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for number, heading in enumerate(grid.headings):
-        table.add_column(heading, justify="left" if number == 0 else "right")
-    for row in grid.rows:
-        table.add_row(*row)
-    return table
-
-
-def _cells(line: Measurement) -> tuple[str, ...]:
-    spread = DASH
-    if line.lower_quartile is not None and line.upper_quartile is not None:
-        spread = f"{line.lower_quartile:,.0f} – {line.upper_quartile:,.0f}"
-    return (
-        line.what,
-        line.device,
-        str(line.threads or DASH),
-        line.precision,
-        DASH if line.median is None else f"{line.median:,.0f} {line.unit}",
-        spread,
-        DASH if line.milliseconds is None else f"{line.milliseconds:,.1f}",
-        DASH if line.refresh_milliseconds is None else f"{line.refresh_milliseconds:,.1f} ms",
-        DASH if line.first_call_seconds is None else f"{line.first_call_seconds:.2f} s",
-        DASH if line.compile_seconds is None else f"{line.compile_seconds:.1f} s",
-        DASH if line.peak_bytes is None else f"{line.peak_bytes / 2**20:,.0f} MiB",
-        line.detail,
-    )

@@ -167,16 +167,19 @@ def _make_folders(config: BenchConfig) -> None:
 def _give_out(report: "Report", config: BenchConfig) -> None:
     """Print the report, and write it if requested."""
     from hexlit.files import write_text_atomic
+    from hexlit.reporting.bench import bench_page
+    from hexlit.reporting.text import markdown, show, terminal
 
+    page = bench_page(report)
     if config.json:
         print(report.to_json())
     elif config.markdown:
-        print(report.to_markdown())
+        print(markdown(page))
     else:
-        report.print()
+        show(page, terminal(wide=200))
     if config.output is not None:
         write_text_atomic(Path(config.output) / "bench.json", report.to_json() + "\n")
-        write_text_atomic(Path(config.output) / "bench.md", report.to_markdown())
+        write_text_atomic(Path(config.output) / "bench.md", markdown(page))
 
 
 def _machine(profile: "DeviceProfile") -> dict[str, str | int]:

@@ -36,8 +36,9 @@ def doctor(config: DictConfig) -> None:
     """Inspect the machine and print the results; failures are part of the answer."""
     settings = typed(config, DoctorConfig)
     from hexlit.accelerate.inspection import inspect_machine
-    from hexlit.reporting.doctor import print_report
+    from hexlit.reporting.doctor import doctor_page
     from hexlit.reporting.screen import is_screen
+    from hexlit.reporting.text import show
 
     screen = Console(stderr=True)
     status = screen.status("looking around")
@@ -46,7 +47,7 @@ def doctor(config: DictConfig) -> None:
     if settings.json:
         print(json.dumps(as_json(result), indent=2, allow_nan=False))
     else:
-        print_report(as_json(result), Console(highlight=False))
+        show(doctor_page(as_json(result)), Console(highlight=False))
 
 
 def as_json(found: "Inspection") -> dict[str, object]:

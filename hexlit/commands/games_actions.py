@@ -17,7 +17,9 @@ from hexlit.hex.records.game import RecordError
 from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.game import ShownGame, draw_game
 from hexlit.reporting.game_svg import game_svg
-from hexlit.reporting.games import ReadingProgress, print_export, print_import, print_overview, print_verdict
+from hexlit.reporting.games import ReadingProgress, export_page, import_page, overview_page, verdict_page
+from hexlit.reporting.page import Page
+from hexlit.reporting.text import show as show_page
 from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games, verify_games
 from hexlit.selfplay.sources import GameReader, find_sources
@@ -45,10 +47,7 @@ def import_games_to_store(settings: GamesConfig) -> None:
             )
     except OSError as error:  # such as a full disk
         raise UsageError(f"target={target}: cannot be written to ({error.strerror})") from error
-    if settings.json:
-        _print_json(result.as_json())
-    else:
-        print_import(_console(), result.as_json(), str(target))
+    _give_out(settings, result.as_json(), lambda document: import_page(document, str(target)))
 
 
 def export(settings: GamesConfig) -> None:
@@ -58,10 +57,7 @@ def export(settings: GamesConfig) -> None:
     reader = GameReader(find_sources(settings.sources))
     with _progress(reader, "exporting") as progress:
         result = export_games(reader, target, form, selection=_selection(settings), progress=progress)
-    if settings.json:
-        _print_json(result.as_json())
-    else:
-        print_export(_console(), result.as_json(), str(target))
+    _give_out(settings, result.as_json(), lambda document: export_page(document, str(target)))
 
 
 def show(settings: GamesConfig) -> None:
@@ -109,10 +105,7 @@ def stats(settings: GamesConfig) -> None:
     if not overview.games:
         raise UsageError(f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read")
     document = {**overview.as_json(settings.most), "unreadable": unreadable}
-    if settings.json:
-        _print_json(document)
-    else:
-        print_overview(_console(), document)
+    _give_out(settings, document, overview_page)
 
 
 def verify(settings: GamesConfig) -> bool:
@@ -122,10 +115,7 @@ def verify(settings: GamesConfig) -> bool:
         verdict = verify_games(reader, most=settings.most, progress=progress)
     if not reader.games:
         raise UsageError(f"source={settings.sources[0]}: there are no games in it")
-    if settings.json:
-        _print_json(verdict.as_json())
-    else:
-        print_verdict(_console(), verdict.as_json())
+    _give_out(settings, verdict.as_json(), verdict_page)
     return verdict.fine
 
 
@@ -145,5 +135,9 @@ def _console() -> Console:
     return Console(highlight=False, soft_wrap=True)
 
 
-def _print_json(document: dict[str, object]) -> None:
-    print(json.dumps(document, ensure_ascii=False))
+def _give_out(settings: GamesConfig, document: dict[str, object], page: Callable[[dict[str, object]], Page]) -> None:
+    """Print the document, as JSON or as its page."""
+    if settings.json:
+        print(json.dumps(document, ensure_ascii=False))
+    else:
+        show_page(page(document), _console())

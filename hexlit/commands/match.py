@@ -1,6 +1,5 @@
 """`hexlit match`: games between players, and the players' ratings."""
 
-import importlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.place import refuse_unused
-from hexlit.commands.report_files import write_beside
+from hexlit.commands.report_files import games_of, write_beside
 from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
@@ -160,8 +159,9 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
 def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, console: "Console") -> None:
     """As `match`, in a `folder` that this process holds."""
     from hexlit.commands.kernels import Compiling, of_players
-    from hexlit.reporting.counting import Waiting
-    from hexlit.reporting.match import MatchProgress, print_match
+    from hexlit.reporting.match import MatchProgress, match_page
+    from hexlit.reporting.screen import Waiting
+    from hexlit.reporting.text import show
 
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
@@ -172,8 +172,6 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
         tournament, log, factory = set_up(config, specs, folder)
         if kernels.running:
             factory.compile_ahead(tournament.worker.at_once)
-            if config.report:
-                importlib.import_module("hexlit.reporting.pages.match_page")  # a second, needed at the end
         if kernels.running and not console.is_terminal:
             console.print(kernels.status(), soft_wrap=True)
         kernels.wait()
@@ -198,11 +196,9 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     if config.json:
         print(json.dumps(document, indent=2, allow_nan=False))
         return
-    print_match(console, document)
-    if config.boards:
-        from hexlit.commands.match_boards import closest_games, draw_games
-
-        console.print(draw_games(closest_games(log.games, config.boards), log.size))
+    console.print()
+    games = games_of(folder / "games.csv", log.size) if config.boards else ()
+    show(match_page(document, games, boards=config.boards), console)
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
 
 
@@ -220,7 +216,7 @@ def workers_elsewhere(
         return
     from hexlit.cluster.jobs import RayJobs
     from hexlit.commands.elsewhere import MatchWorkerMaker
-    from hexlit.reporting.counting import Waiting
+    from hexlit.reporting.screen import Waiting
     from hexlit.tasks.hex.players import elsewhere_from
 
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)

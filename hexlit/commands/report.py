@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,8 +30,9 @@ class ReportConfig(Settings):
     """Folder of a run, sweep, match or strength run. None: the newest below `runs`."""
     runs: list[str] = field(default_factory=list)
     """Folders of runs to compare, instead of `folder`."""
-    output: str = COMPARISON_FILE
-    """File for the comparison of `runs`."""
+    output: str | None = None
+    """File for the page of a run, match or strength run, or for the comparison of `runs`. None: `report.html` in the
+    folder, and `comparison.html` here."""
     epochs: list[int] = number((), "[1, inf)")
     """Numbers of epochs in the table of costs. Empty: that of the run, and larger round ones."""
     price: float | None = number(None, "[0, inf)")
@@ -65,8 +66,13 @@ register_schema("report", ReportConfig)
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(report, "report", argv, prepare=named_folder)
+    """Run the command with Hydra overrides; returns the exit code, 1 if a file of the run cannot be read."""
+    unread: list[str] = []
+
+    def task(config: DictConfig) -> None:
+        unread.extend(report(config))
+
+    return run(task, "report", argv, prepare=named_folder) or int(bool(unread))
 
 
 def named_folder(argv: list[str]) -> list[str]:
@@ -88,40 +94,53 @@ def _refuse_flag(message: str) -> NoReturn:
     raise UsageError(message)
 
 
-def report(config: DictConfig) -> None:
-    """Write the requested pages beside the results, and print a summary."""
+def report(config: DictConfig) -> Sequence[str]:
+    """Write the requested pages, and print where they are; returns what of the results cannot be read."""
     settings = typed(config, ReportConfig)
     if settings.wandb is not None:
         from hexlit.commands.dashboard import save_dashboard
 
         save_dashboard(settings.wandb, settings.json)
-        return
+        return ()
     if settings.runs:
         compare(settings)
-        return
+        return ()
     folder = newest(RUNS) if settings.folder is None else Path(settings.folder)
     kind = kind_of(folder)
     if kind == SWEEP:
+        if settings.output is not None:
+            raise UsageError(
+                f"output={settings.output}: the report of a sweep links to its trials; it stays in {folder}"
+            )
         report_sweep(folder, settings)
-    elif settings.watch:
+        return ()
+    if settings.watch:
         raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
-    elif settings.json:
+    if settings.json:
         results = folder / {RUN: "summary.json", MATCH: "match.json"}.get(kind, "strength.json")
         if not results.is_file():
             raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not ended")
         print(results.read_text(encoding="utf-8").rstrip())
-    else:
-        say(*written(folder, settings))
+        return ()
+    return write_page(folder, settings)
 
 
-def written(folder: Path, settings: ReportConfig) -> tuple[str, bool]:
-    """Write the page for `folder`; returns the text to print, and whether writing failed."""
+def write_page(folder: Path, settings: ReportConfig) -> Sequence[str]:
+    """Write the page for `folder`, and print its place and what cannot be read, which is returned."""
     from hexlit.commands.report_files import write_report
 
+    output = None if settings.output is None else Path(settings.output)
     try:
-        return str(write_report(folder, epochs=settings.epochs, price=settings.price)), False
+        path, unread = write_report(folder, output, epochs=settings.epochs, price=settings.price)
     except OSError as error:
-        return f"nothing was written: {error.strerror or error} ({folder})", True
+        if output is not None:
+            raise UsageError(f"output={output}: cannot be written ({error.strerror or error})") from error
+        say(f"nothing was written: {error.strerror or error} ({folder})", failed=True)
+        return ()
+    say(str(path))
+    for line in unread:
+        say(f"{folder}: {line}", failed=True)
+    return unread
 
 
 def compare(settings: ReportConfig) -> None:
@@ -129,10 +148,11 @@ def compare(settings: ReportConfig) -> None:
     from hexlit.commands.report_files import write_comparison
 
     folders = [Path(folder) for folder in settings.runs]
+    output = Path(settings.output or COMPARISON_FILE)
     try:
-        path = write_comparison(folders, Path(settings.output), epochs=settings.epochs, price=settings.price)
+        path = write_comparison(folders, output, epochs=settings.epochs, price=settings.price)
     except OSError as error:
-        raise UsageError(f"output={settings.output}: cannot be written ({error.strerror or error})") from error
+        raise UsageError(f"output={output}: cannot be written ({error.strerror or error})") from error
     say(str(path))
 
 
@@ -182,7 +202,8 @@ def show(folder: Path, settings: ReportConfig, console: "Console") -> None:
     """Write the results of the sweep if that is allowed, and print them."""
     from rich.text import Text
 
-    from hexlit.reporting.sweep import print_results
+    from hexlit.reporting.sweep import sweep_page
+    from hexlit.reporting.text import show as show_page
     from hexlit.tuning.result_files import as_document, write_results
     from hexlit.tuning.results import read_results
 
@@ -193,7 +214,7 @@ def show(folder: Path, settings: ReportConfig, console: "Console") -> None:
         results = read_results(folder)
         obstacle = f"nothing was written: {error.strerror or error} ({folder})"
     document: Mapping[str, Any] = as_document(results)
-    print_results(document, console, settings.rows)
+    show_page(sweep_page(document, together=True), console, rows=settings.rows)
     console.print()
     if obstacle:
         console.print(Text(obstacle, "red"), soft_wrap=True)

@@ -4,7 +4,7 @@ import csv
 import io
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ from hexlit.files import read_json, write_text_atomic
 
 if TYPE_CHECKING:  # drawing is imported only when it is needed
     from hexlit.hex.record import GameRecord
-    from hexlit.reporting.pages.page import Page, Section
-    from hexlit.reporting.pages.run_files import RunFiles
+    from hexlit.reporting.page import Page, Section
+    from hexlit.reporting.run_files import RunFiles
 
 log = logging.getLogger(__name__)
 
@@ -61,25 +61,36 @@ def newest(runs: Path) -> Path:
     return max(marks, key=lambda path: path.stat().st_mtime_ns).parent
 
 
-def write_report(folder: Path, *, epochs: Sequence[int] = (), price: float | None = None) -> Path:
-    """Write `report.html` of the run, match or strength run in `folder`, and return its path.
+def write_report(
+    folder: Path, output: Path | None = None, *, epochs: Sequence[int] = (), price: float | None = None
+) -> tuple[Path, Sequence[str]]:
+    """Write the page of the run, match or strength run in `folder`.
 
-    `epochs` and `price` are for the table of costs of a run.
+    Args:
+        folder: as above.
+        output: the file; None: `report.html` in the folder.
+        epochs: numbers of epochs for the table of costs of a run.
+        price: of an hour, for that table.
+
+    Returns:
+        The file, and what of the run's files cannot be read, one line each.
 
     Raises:
         UsageError: the folder holds nothing with a report.
         OSError: the file cannot be written.
     """
-    from hexlit.reporting.pages.page import PAGE_FILE, render
+    from hexlit.reporting.html import render
+    from hexlit.reporting.page import PAGE_FILE
+    from hexlit.reporting.run_files import read_run
 
-    pages: dict[str, Callable[[], Page]] = {
-        MATCH: lambda: match_report(folder),
-        STRENGTH: lambda: strength_report(folder),
-        RUN: lambda: run_report(folder, epochs, price),
-    }
-    path = folder / PAGE_FILE
-    write_text_atomic(path, render(pages[kind_of(folder)]()))
-    return path
+    path, kind, unread = output or folder / PAGE_FILE, kind_of(folder), []
+    if kind == RUN:
+        files = read_run(folder)
+        page, unread = run_report(files, path, epochs, price), list(files.unread)
+    else:
+        page = match_report(folder) if kind == MATCH else strength_report(folder)
+    write_text_atomic(path, render(page))
+    return path, unread
 
 
 def write_beside(folder: Path) -> Path | None:
@@ -88,22 +99,21 @@ def write_beside(folder: Path) -> Path | None:
     None, and one warning, if it could not be written.
     """
     try:
-        return write_report(folder)
-    except Exception as error:  # a torn file, a full disk, a missing font: the results are on disk already
+        return write_report(folder)[0]
+    except Exception as error:  # a full disk, a missing font: the results are on disk already
         log.warning(
             "report.html was not written (%s: %s); hexlit report %s tries again", type(error).__name__, error, folder
         )
         return None
 
 
-def run_report(folder: Path, epochs: Sequence[int] = (), price: float | None = None) -> "Page":
-    """The report of the run in `folder`, with the sections of its task."""
-    from hexlit.reporting.pages.run_files import read_run
-    from hexlit.reporting.pages.run_page import run_page
+def run_report(files: "RunFiles", path: Path, epochs: Sequence[int] = (), price: float | None = None) -> "Page":
+    """The report of a run, with the sections of its task, for the file `path`."""
+    from hexlit.reporting.page import PAGE_FILE
+    from hexlit.reporting.run import run_page
 
-    files = read_run(folder)
-    above = next((name for name in ("..", "../..") if (folder / name / "sweep.json").is_file()), None)
-    links = {} if above is None else {"The sweep": f"{above}/report.html"}
+    above = next((up for name in ("..", "../..") if ((up := files.folder / name) / "sweep.json").is_file()), None)
+    links = {} if above is None else {"The sweep": Path(os.path.relpath(above / PAGE_FILE, path.parent)).as_posix()}
     return run_page(files, sections_of(files), epochs=epochs, price=price, links=links)
 
 
@@ -124,8 +134,8 @@ def match_report(folder: Path) -> "Page":
     Raises:
         UsageError: it has not ended.
     """
-    from hexlit.reporting.pages.match_page import match_page
-    from hexlit.reporting.pages.run_files import read_run
+    from hexlit.reporting.match import match_page
+    from hexlit.reporting.run_files import read_run
 
     document = read_json(folder / "match.json")
     if not document:
@@ -167,14 +177,14 @@ def strength_report(folder: Path) -> "Page":
     Raises:
         UsageError: it has no result yet.
     """
-    from hexlit.reporting.pages.strength_page import strength_page
+    from hexlit.reporting.strength import strength_page
 
     document = read_json(folder / "strength.json")
     if not document:
         raise UsageError(
             f"folder={folder}: this measurement has not ended; continue with hexlit strength resume={folder}"
         )
-    return strength_page(document, folder)
+    return strength_page(document)
 
 
 def write_comparison(
@@ -185,9 +195,10 @@ def write_comparison(
     Raises:
         UsageError: fewer than two folders, or one that holds no run.
     """
-    from hexlit.reporting.pages.comparison_page import ComparedRun, comparison_page
-    from hexlit.reporting.pages.page import PAGE_FILE, render
-    from hexlit.reporting.pages.run_files import read_run
+    from hexlit.reporting.comparison import ComparedRun, comparison_page
+    from hexlit.reporting.html import render
+    from hexlit.reporting.page import PAGE_FILE
+    from hexlit.reporting.run_files import read_run
 
     if len(folders) < 2:
         raise UsageError(f"runs=[{', '.join(map(str, folders))}]: two runs or more are compared")

@@ -47,7 +47,7 @@ def train_task(
     from rich.console import Console
 
     from hexlit.accelerate.ranks import ranks
-    from hexlit.reporting.counting import Waiting
+    from hexlit.reporting.screen import Waiting
 
     writes = ranks().writes
     console = console or (Console() if writes else Console(file=io.StringIO()))
@@ -56,7 +56,7 @@ def train_task(
         with quick_imports():
             from hexlit.accelerate.profile import build_profile
             from hexlit.reporting.progress import TrainingProgress
-            from hexlit.training.run import RunOptions, run
+            from hexlit.training.run import HasEndedError, RunOptions, run
 
             waiting.what = "setting up"
             task = begun.make(console)  # imports the task
@@ -73,25 +73,38 @@ def train_task(
             )
 
         profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=trial)
-        summary = run(
-            settings,
-            task,
-            folder,
-            profile,
-            display_from,
-            RunOptions(
-                callbacks=callbacks,
-                run_name=run_name,
-                started=started,
-                trial=trial,
-                saved=saved,
-                lost=lost,
-                facts=choices(),
-                tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
-            ),
-        )
+        try:
+            summary = run(
+                settings,
+                task,
+                folder,
+                profile,
+                display_from,
+                RunOptions(
+                    callbacks=callbacks,
+                    run_name=run_name,
+                    started=started,
+                    trial=trial,
+                    saved=saved,
+                    lost=lost,
+                    facts=choices(),
+                    tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
+                ),
+            )
+        except HasEndedError as ended:
+            (summary,) = ended.args
+            console.print(_told(summary), soft_wrap=True, highlight=False, markup=False)
+            return summary
     if settings.report and writes:
         path = write_beside(folder)
         if path is not None and not trial:
             console.print(f"Report: {os.path.relpath(path)}", soft_wrap=True, highlight=False, markup=False)
     return summary
+
+
+def _told(summary: dict[str, Any]) -> str:
+    """That the run has ended, and with what."""
+    reached = summary.get("strength") or summary.get("val") or {}
+    figures = ", ".join(f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
+    with_what = f", with {figures}" if figures else ""
+    return f"This run has done all its {summary['epochs']} epochs{with_what}. A larger trainer.max_epochs trains on."

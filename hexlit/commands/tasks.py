@@ -44,7 +44,7 @@ class TaskEntry:
     evaluate: str | None = None
     """Measures a trained network again: `evaluate(checkpoint, **settings)`; returns plain values."""
     report: str | None = None
-    """Its sections in the report of a run: `report(files)`, which reads `hexlit.reporting.pages.run_files.RunFiles`."""
+    """Its sections in the report of a run: `report(files)`, which reads `hexlit.reporting.run_files.RunFiles`."""
     data_table: str | None = None
     """The data of a run as a table of pyarrow: `data_table(settings)`, a row per example, with its `split`."""
     judged_table: str | None = None
@@ -71,7 +71,7 @@ TASKS = {
         settings="hexlit.tasks.forecast.config:ForecastTrainConfig",
         make="hexlit.tasks.forecast.task:ForecastTask",
         predict="hexlit.tasks.forecast.evaluation:predict",
-        report="hexlit.reporting.forecasts_page:report_sections",
+        report="hexlit.reporting.forecasts:report_sections",
         data_table="hexlit.tasks.forecast.evaluation:data_table",
         judged_table="hexlit.tasks.forecast.evaluation:judged_table",
     ),
@@ -80,7 +80,7 @@ TASKS = {
         make="hexlit.tasks.classify.task:ClassifyTask",
         predict="hexlit.tasks.classify.evaluation:predict",
         predict_text="hexlit.tasks.classify.evaluation:predict_text",
-        report="hexlit.reporting.classification_page:report_sections",
+        report="hexlit.reporting.classification:report_sections",
         data_table="hexlit.tasks.classify.evaluation:data_table",
         judged_table="hexlit.tasks.classify.evaluation:judged_table",
     ),

@@ -8,6 +8,8 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.tournament import GameLog
 from hexlit.commands.choices import facts_of
 from hexlit.reporting.board_image import game_image
+from hexlit.reporting.match import ratings
+from hexlit.reporting.text import as_rows
 from hexlit.tasks.hex.checkpoint import network_file
 from hexlit.tasks.hex.tracked import in_words
 from hexlit.tracking.opening import open_run
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 SAMPLES = 8
 """Games in the table."""
 FILES = ("match.json", "games.csv", "games.sgf")
-PLAYER_COLUMNS = ("name", "elo", "low", "high", "games", "wins", "score")
 GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", "board")
 
 
@@ -41,9 +42,7 @@ def track_match(
         return
     for files in without_doubles(networks(specs)):
         run.used(files)
-    run.table(
-        "match/players", PLAYER_COLUMNS, [[row[name] for name in PLAYER_COLUMNS] for row in document["players"]], 0
-    )
+    run.table("match/players", *as_rows(ratings(document)), 0)
     cross = [
         [name, opponent, cell["games"], cell["wins"], cell["wins"] / cell["games"]]
         for name, opponents in document["cross"].items()

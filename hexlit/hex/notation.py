@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from numbers import Integral
+from typing import Any
 
 from hexlit.errors import UsageError
 
@@ -10,11 +11,11 @@ SWAP = "swap-pieces"
 _CELL = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
-def check_size(size: int, largest: int = 26) -> int:
+def check_size(size: Any, largest: int = 26) -> int:
     """Return `size`; raises `UsageError` unless it is a whole number from 2 to `largest`."""
     if not isinstance(size, Integral) or not 2 <= size <= largest:
         raise UsageError(f"board={size!r}: the size of a board is a whole number from 2 to {largest}")
-    return size
+    return int(size)
 
 
 def format_cell(cell: int, size: int) -> str:

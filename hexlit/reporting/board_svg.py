@@ -1,18 +1,20 @@
 """A Hex board as SVG: coordinates, edges in the players' colours, stones, and notes that shade and label cells.
 
 The picture has its own background, so it reads alike on a light and on a dark page. `board_svg` draws a whole
-picture. The functions below it draw the parts; `hexlit.reporting.game_svg` uses them too.
+picture, and the functions below it draw the parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
-from math import sqrt
+from math import isqrt, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.judging import judged_right
+from hexlit.reporting.page import OpeningsBoard, PositionBoard
 from hexlit.reporting.quantities import format_hundredths
 
 SIDE = 22.0
@@ -27,14 +29,13 @@ EDGE = 9.0
 PAPER, CELL, GRID, INK, QUIET = "#faf7f0", "#efe6d2", "#b9a987", "#2b2722", "#8a8073"
 STONE = {BLACK: "#26242b", WHITE: "#fdfdfb"}
 ON_STONE = {BLACK: "#f4f1ea", WHITE: "#26242b"}
+DARK = {PAPER: "#4b463c", CELL: "#686051", GRID: "#8a8070", INK: "#f2ecdf", QUIET: "#b9b09d"}
+"""Colours of a board, and their counterparts for a dark screen; stones keep theirs."""
 LAST = "#d6453d"
 MARK = "#2e8b57"
 SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
 """Colours of a share, of a good value for the player to move, and of a bad one."""
 FONT = "font-family='Helvetica, Arial, sans-serif'"
-
-_HEAD, _FOOT = 26.0, 10.0  # for the title above the board, and the caption below it
-_LABEL = 11.5
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,10 @@ class CellNote:
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""
     shade: str = ""
-    """Colour of the cell, such as `#d9541e`; empty: the colour of the board."""
+    """Colour on the cell, such as `#d9541e`, with its opacity as two more digits; empty: the colour of the board."""
     ring: str = ""
     """Colour of a ring that points the cell out, such as `MARK`; empty: none."""
+    italic: bool = False
 
 
 def board_svg(
@@ -57,6 +59,7 @@ def board_svg(
     last: int | None = None,
     title: str = "",
     caption: str = "",
+    over: Iterable[str] = (),
 ) -> str:
     """The picture of a position, a complete SVG document.
 
@@ -65,22 +68,26 @@ def board_svg(
         size: side of the board.
         notes: by cell, see `CellNote`.
         last: cell of the last move, whose stone gets a ring.
-        title: a line above the board.
-        caption: a line below it.
+        title: lines above the board; all but the first are small.
+        caption: lines below it.
+        over: elements on top of the board.
     """
     notes = notes or {}
-    head, foot = _HEAD * bool(title), _FOOT * bool(caption)
+    above, below = title.splitlines(), caption.splitlines()
+    head, foot = 5 + 21 * len(above) if above else 0, 18 * len(below) - 8 if below else 0
     board, board_high = extent(size)
-    texts = ((title, 15), (caption, 12))
-    width = max(board, *(24 + len(text) * height * 0.56 for text, height in texts))
+    width = max(
+        board, *(24 + len(line) * 0.56 * (12 if place else 15) for place, line in enumerate([*above, *below])), 0
+    )
     height = head + board_high + foot
     lines = [
         opening_tag(width, height),
-        f"<title>{escape(title or f'Hex board, {size} by {size}')}</title>",
+        f"<title>{escape(', '.join(above) or f'Hex board, {size} by {size}')}</title>",
         f"<rect width='100%' height='100%' rx='8' fill='{PAPER}'/>",
     ]
-    if title:
-        lines.append(text(width / 2, 26, title, 15, INK, " font-weight='bold'"))
+    for place, line in enumerate(above):
+        look = (12, QUIET) if place else (15, INK, " font-weight='bold'")
+        lines.append(text(width / 2, 26 + 21 * place, line, *look))
     lines.append(f"<g transform='translate({(width - board) / 2:.1f} {head:.1f})'>")
     lines += empty_board(size, {cell: note.shade for cell, note in notes.items() if note.shade})
     for cell in range(size * size):
@@ -94,11 +101,31 @@ def board_svg(
             lines.append(ring(cell, size, note.ring))
         if note.text:
             ink = ON_STONE[colour] if colour else ink_on(note.shade or CELL)
-            lines.append(cell_text(cell, size, note.text, ink))
-    lines.append("</g>")
-    if caption:
-        lines.append(text(width / 2, height - 12, caption, 12, INK))
+            lines.append(cell_text(cell, size, note.text, ink, " font-style='italic'" * note.italic))
+    lines += [*over, "</g>"]
+    lines += [text(width / 2, height - 12 - 18 * place, line, 12, INK) for place, line in enumerate(below[::-1])]
     return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def board_picture(board: OpeningsBoard | PositionBoard) -> tuple[str, str]:
+    """The title of a board in a report, and its SVG."""
+    if isinstance(board, PositionBoard):
+        cells = np.array(board.cells, np.int8)
+        shades = value_notes(dict.fromkeys(board.marks, 0.6))
+        notes = {cell: CellNote("", note.shade) for cell, note in shades.items()}
+        if board.ring is not None:
+            notes[board.ring] = replace(notes.get(board.ring, CellNote()), ring=MARK)
+        return board.title, board_svg(cells, isqrt(len(cells)), notes=notes)
+    values = {cell: 0.75 * value if board.exact else value for cell, value in enumerate(board.values)}
+    notes, title = value_notes(values), board.title
+    if board.exact:
+        notes = {cell: replace(note, text="W" if values[cell] > 0 else "L") for cell, note in notes.items()}
+    if board.truth is not None:
+        wrong = [cell for cell, value in enumerate(board.values) if not judged_right(value, board.truth[cell])]
+        notes |= {cell: replace(notes[cell], ring=MARK) for cell in wrong}
+        title += f" ({len(board.values) - len(wrong)} of {len(board.values)} right)"
+    empty = np.zeros(len(board.values), np.int8)
+    return title, board_svg(empty, isqrt(len(board.values)), notes=notes)
 
 
 def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dict[int, CellNote]:
@@ -108,7 +135,7 @@ def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dic
     """
     most = max(float(np.max(shares)), 1e-9)
     return {
-        cell: CellNote(f"{100 * share:.0f}", blend(CELL, SHARE, 0.15 + 0.85 * share / most))
+        cell: CellNote(f"{100 * share:.0f}", tint(SHARE, 0.15 + 0.85 * share / most))
         for cell, share in enumerate(shares.tolist())
         if share >= least
     }
@@ -119,7 +146,7 @@ def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
     return {
         cell: CellNote(
             format_hundredths(value),
-            blend(CELL, GOOD if value > 0 else BAD, abs(value)),
+            tint(GOOD if value > 0 else BAD, abs(value)),
         )
         for cell, value in values.items()
     }
@@ -143,8 +170,9 @@ def empty_board(size: int, shades: Mapping[int, str] | None = None) -> Iterator[
     yield from _edges(size)
     for cell in range(size * size):
         corners = _points(_corner(cell, size, corner) for corner in range(6))
-        fill = (shades or {}).get(cell, CELL)
-        yield f"<polygon points='{corners}' fill='{fill}' stroke='{GRID}' stroke-width='1.2'/>"
+        yield f"<polygon points='{corners}' fill='{CELL}' stroke='{GRID}' stroke-width='1.2'/>"
+        if shade := (shades or {}).get(cell):
+            yield f"<polygon points='{corners}' fill='{shade[:7]}' fill-opacity='{_opacity(shade):.3g}'/>"
     yield from _coordinates(size)
 
 
@@ -170,7 +198,7 @@ def ring(cell: int, size: int, colour: str) -> str:
 def cell_text(cell: int, size: int, words: str, colour: str, more: str = "") -> str:
     """A few characters in the middle of a cell."""
     x, y = centre(cell, size)
-    return text(x, y + 4.4, words, 13 if len(words) < 3 else _LABEL, colour, more)
+    return text(x, y + 4.4, words, 13 if len(words) < 3 else 11.5, colour, more)
 
 
 def text(x: float, y: float, words: str, height: float, colour: str, more: str = "") -> str:
@@ -186,9 +214,25 @@ def blend(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def ink_on(colour: str) -> str:
-    """The ink that reads on `colour`: dark or light."""
-    red, green, blue = _rgb(colour)
+def tint(colour: str, share: float) -> str:
+    """A shade of a cell: `colour` with an opacity from 0 to 1."""
+    return f"{colour}{round(255 * min(1.0, max(0.0, share))):02x}"
+
+
+def _opacity(shade: str) -> float:
+    return int(shade[7:9], 16) / 255 if len(shade) > 7 else 1.0
+
+
+def for_dark_screens(svg: str) -> str:
+    """The same board with `DARK` colours for dark screens; as a document of its own, not inside a notebook."""
+    rules = "".join(f'[{key}="{old}"]{{{key}:{new}}}' for old, new in DARK.items() for key in ("fill", "stroke"))
+    style = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
+    return svg.replace("</title>", f"</title>{style}", 1)
+
+
+def ink_on(shade: str) -> str:
+    """The ink that reads on a cell with `shade`: dark or light."""
+    red, green, blue = _rgb(blend(CELL, shade, _opacity(shade)))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 135 else "#ffffff"
 
 

@@ -1,23 +1,22 @@
-"""Text classification for people: the confusion matrix as a figure, and the results of a run."""
+"""Text classification: the confusion matrix as a figure, and the sections of a run in its report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from rich.console import Console
+from matplotlib.figure import Figure as Drawing
 
 from hexlit.reporting.figures import INK, new_figure, shorten, whole_ticks
-from hexlit.reporting.grid import Grid
-from hexlit.reporting.quantities import format_count, format_figure, format_share
-from hexlit.reporting.summary import print_folder, print_run
+from hexlit.reporting.page import Block, Column, Figure, Figures, Notes, Section, Table, table
+from hexlit.reporting.quantities import format_count, format_share
+from hexlit.reporting.run_files import RunFiles, validation_section
 
+FIGURE = "confusion.svg"
 NUMBERED = 25
 """Most classes for numbers in the cells of the figure."""
 SHOWN_CLASSES = 12
-"""Most classes for the confusion matrix on the terminal; `summary.json` always has it."""
+"""Most classes for the confusion matrix as a table; `summary.json` always has it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class ConfusionMatrix:
     counts: Sequence[Sequence[int]]
 
 
-def draw_confusion(data: ConfusionMatrix) -> Figure:
+def draw_confusion(data: ConfusionMatrix) -> Drawing:
     """Each true class's shares as shades, the counts as numbers."""
     counts = np.array(data.counts)
     size = len(data.classes)
@@ -56,29 +55,22 @@ def draw_confusion(data: ConfusionMatrix) -> Figure:
     return figure
 
 
-def print_classify_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
-    """Print the time by phase, the texts, the padding saved, the best validation and the report on the test set.
-
-    `summary` holds `data`, `padding`, `val`, `best` and, where the test set was evaluated, `test`.
-    """
-    print_run(console, summary)
-    console.print()
-    lines = [*data_lines(summary["data"]), padding_line(summary["padding"])]
-    best = summary["best"]["epoch"]
-    epoch = f" after epoch {best}, the best" if best is not None else ""
-    figures = {name: format_figure(value) for name, value in (summary.get("val") or {}).items()}
-    lines.append(
-        f"validation{epoch}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
-    )
-    for line in lines:
-        console.print(line, highlight=False, markup=False)
-    if summary.get("test"):
-        for grid in score_tables(summary["test"]):
-            console.print()
-            console.print(grid.as_table())
-        for line in error_lines(summary["test"]):
-            console.print(line, highlight=False, markup=False)
-    print_folder(console, folder)
+def report_sections(files: RunFiles) -> list[Section]:
+    """Scores on the test set, the most surprising errors, and the texts, as far as the run has them."""
+    summary, sections = files.summary, []
+    if test := summary.get("test"):
+        scores, *tables = score_tables(test)
+        others: list[Block] = [*tables]
+        sections.append(Section("Test set", [scores]))
+        if (files.folder / FIGURE).is_file():
+            drawing = Figure("confusion", "True and predicted classes", (files.folder / FIGURE).read_bytes())
+            others.append(Figures([drawing]))
+        sections.append(Section("Classes", others, detail=True))
+        sections.append(Section("Errors", [error_table(test)], detail=True))
+    if summary.get("data"):
+        lines = [*data_lines(summary["data"]), padding_line(summary["padding"])]
+        sections.append(Section("Texts", [Notes([f"{line[:1].upper()}{line[1:]}." for line in lines])]))
+    return [*sections, *validation_section(summary)]
 
 
 def data_lines(data: Mapping[str, Any]) -> list[str]:
@@ -108,33 +100,29 @@ def padding_line(padding: Mapping[str, Any]) -> str:
     )
 
 
-def score_tables(test: Mapping[str, Any]) -> list[Grid]:
+def score_tables(test: Mapping[str, Any]) -> list[Table]:
     """Scores beside the baseline's, a row per class, and the confusion matrix if it is small."""
     names = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss", "ece": "ECE", "brier": "Brier"}
-    rows = [
+    rows: list[list[str]] = [
         [title, *(f"{test[key][name]:.4f}" for name in names)]
         for key, title in (("model", "network"), ("baseline", "TF-IDF + logistic regression"))
     ]
-    grids = [Grid(f"{test['texts']} texts of the test set", ["", *names.values()], rows)]
-    classes = [
+    result = [table(f"{test['texts']} texts of the test set", ["", *names.values()], rows)]
+    rows = [
         [shorten(row["name"]), *(f"{row[name]:.3f}" for name in ("precision", "recall", "f1")), str(row["support"])]
         for row in test["classes"]
     ]
-    grids.append(Grid("the network by class", ["", "precision", "recall", "F1", "support"], classes))
+    result.append(table("The network by class", ["", "precision", "recall", "F1", "support"], rows))
     confusion = test["confusion"]
     if len(confusion["classes"]) <= SHOWN_CLASSES:
         short = [shorten(name, 14) for name in confusion["classes"]]
-        counts = [[name, *map(str, row)] for name, row in zip(short, confusion["counts"], strict=True)]
-        grids.append(Grid("true class by row, predicted class by column", ["", *short], counts))
-    return grids
+        rows = [[name, *map(str, row)] for name, row in zip(short, confusion["counts"], strict=True)]
+        result.append(table("True class by row, predicted class by column", ["", *short], rows))
+    return result
 
 
-def error_lines(test: Mapping[str, Any]) -> list[str]:
-    """The most surprising errors, one per line."""
-    if not test["errors"]:
-        return []
-    lines = ["", "most surprising errors:"]
-    for row in test["errors"]:
-        confidence = format_share(row["confidence"])
-        lines.append(f"  {row['predicted']} ({confidence}) instead of {row['truth']}: {row['text']}")
-    return lines
+def error_table(test: Mapping[str, Any]) -> Table:
+    """The most surprising errors."""
+    rows = [[row["predicted"], format_share(row["confidence"]), row["truth"], row["text"]] for row in test["errors"]]
+    headings: list[str | Column] = ["predicted", Column("confidence", number=True), "truth", "text"]
+    return table("The most surprising errors", headings, rows, names=4, search=len(rows) > 10)

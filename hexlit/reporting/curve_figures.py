@@ -17,6 +17,7 @@ from hexlit.reporting.figures import (
     spread_out,
     state_legend,
     thinned,
+    time_unit,
     whole_ticks,
 )
 
@@ -110,7 +111,7 @@ def draw_timeline(data: Timeline) -> Figure:
         return empty_figure("no trial has begun")
     slots = max(bar.slot for bar in data.bars) + 1
     end = max(bar.end for bar in data.bars)
-    factor, unit = (3600, "hours") if end > 2 * 3600 else (60, "minutes") if end > 120 else (1, "seconds")
+    factor, unit = time_unit(end)
     figure = new_figure(10.4, 1.5 + 0.42 * slots)
     axes = figure.add_subplot()
     for bar in data.bars:

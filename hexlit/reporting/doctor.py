@@ -1,111 +1,86 @@
-"""The text of `hexlit doctor` for people, from the same plain values that it gives to programs."""
+"""The report of `hexlit doctor`, from the same plain values that it gives to programs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
+from hexlit.reporting.page import Cell, Notes, Page, Row, Section, Table, table
 from hexlit.reporting.quantities import DASH, format_bytes, format_duration
 
-WORKS, FAILS, UNKNOWN = Text("works", "green"), Text("fails", "red"), Text(DASH, "dim")
-
 Report = Mapping[str, Any]
+Rows = list[tuple[str, str]]
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Print the report, at most as wide as `console`."""
-    console.print(_block(_overview(report)))
-    for device in report["devices"]:
-        console.print(Text(f"\n{device['device']}", "bold"))
-        console.print(Padding(_block(_device_rows(device)), (0, 0, 0, 2)))
-    console.print(Text("\nversions", "bold"))
-    console.print(Padding(_block(_version_rows(report)), (0, 0, 0, 2)))
-    console.print(Text(f"\nlooked at in {format_duration(report['seconds'])}", "dim"))
+def doctor_page(report: Report) -> Page:
+    """What accelerator=auto takes, the host, each device, and the versions."""
+    sections = [Section(device["device"], [_rows(_device(device))]) for device in report["devices"]]
+    versions = [
+        (name, f"{DASH} {report['reasons'][name]}" if version is None else version)
+        for name, version in report["versions"].items()
+    ]
+    sections.append(Section("versions", [_rows(versions)]))
+    seconds = Notes([f"looked at in {format_duration(report['seconds'])}"], "quiet")
+    return Page("", "", sections, [_rows(_overview(report)), Notes(report["auto"]["warnings"], "problem"), seconds])
 
 
-def _block(rows: list[tuple[str, Text]]) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="dim", min_width=10)
-    table.add_column(overflow="fold")
-    for heading, text in rows:
-        table.add_row(heading, text)
-    return table
+def _rows(rows: Sequence[tuple[str, str]]) -> Table:
+    cells: list[Row] = [
+        [name.ljust(10), Cell(text, state="failed" if text.startswith("fails") else None)] for name, text in rows
+    ]
+    return table("", ["", ""], cells, names=2)
 
 
-def _overview(report: Report) -> list[tuple[str, Text]]:
+def _overview(report: Report) -> Rows:
     host, trials, auto = report["host"], report["trials"], report["auto"]
     physical = host["cores_physical"]
     cores = f"{host['cores_usable']} cores to use" + (f", {physical} physical" if physical is not None else "")
     taken = f"{format_bytes(trials['host_bytes_a_trial'])} of memory"
     if auto["device"].startswith("cuda"):
         taken += f" and {format_bytes(trials['device_bytes_a_trial'])} on the device"
-    rows = [("auto", Text.assemble("accelerator=auto takes ", (auto["device"], "bold")))]
-    rows += [("", Text(warning, "yellow")) for warning in auto["warnings"]]
     memory = f"{format_bytes(host['memory_available_bytes'])} of {format_bytes(host['memory_total_bytes'])} available"
-    rows.append(("host", Text(f"{cores} · memory: {memory}")))
     trial = "1 trial" if trials["recommended"] == 1 else f"{trials['recommended']} trials"
-    rows.append(("trials", Text(f"{trial} side by side, limited by {trials['limit']}; assumed: {taken} for each")))
-    return rows
+    return [
+        ("auto", f"accelerator=auto takes {auto['device']}"),
+        ("host", f"{cores} · memory: {memory}"),
+        ("trials", f"{trial} side by side, limited by {trials['limit']}; assumed: {taken} for each"),
+    ]
 
 
-def _device_rows(device: Report) -> list[tuple[str, Text]]:
-    reasons = device["reasons"]
+def _device(device: Report) -> Rows:
+    reasons, product, compiled = device["reasons"], device["product"], device["compile"]
     if not device["available"]:
-        return [("not there", Text(reasons["available"]))]
+        return [("not there", reasons["available"])]
     free, total = device["memory_free_bytes"], device["memory_total_bytes"]
     name = device["name"] or f"unknown ({reasons['name']})"
     memory = f"{format_bytes(free)} of {format_bytes(total)} free" if total else reasons["memory_total_bytes"]
-    rows = [("available", Text(f"{name} · memory: {memory}"))]
-    smoke = Text.assemble(WORKS, ": a small product of whole numbers is exact")
-    rows.append(("smoke", smoke if device["smoke"] else _failure(reasons["smoke"])))
-    product = device["product"]
-    if product["largest_error"] is None or not product["works"]:
-        rows.append(("product", _failure(product["reasons"]["works"])))
-    else:
-        text = f": 1000x1000 in fp32, off by {product['largest_error']:.1e} at most"
-        rows.append(("product", Text.assemble(WORKS, text)))
+    exact = "works: a small product of whole numbers is exact"
+    rows = [("available", f"{name} · memory: {memory}")]
+    rows.append(("smoke", exact if device["smoke"] else f"fails: {reasons['smoke']}"))
+    error = product["largest_error"]
+    works = error is not None and product["works"]
+    near = f"works: 1000x1000 in fp32, off by {error:.1e} at most" if works else ""
+    rows.append(("product", near or f"fails: {product['reasons']['works']}"))
     rows += [(probe["precision"], _precision(probe)) for probe in device["precisions"]]
     trains = device["training_precision"] or reasons["training_precision"]
     evaluates = device["inference_precision"] or reasons["inference_precision"]
-    rows.append(("hexlit", Text(f"trains in {trains}, evaluates in {evaluates}")))
-    rows.append(("compile", _compile(device["compile"])))
-    if device["fused"] is not None:
-        rows.append(("fused", WORKS if device["fused"] else _failure(reasons["fused"])))
-    elif device["device"] == "cpu":
-        rows.append(("fused", _failure(reasons["fused"])))
+    rows.append(("hexlit", f"trains in {trains}, evaluates in {evaluates}"))
+    if compiled["works"]:
+        how = f"works: {compiled['seconds']:.1f} s to compile, off by {compiled['difference']:.1e} from eager"
+    else:
+        how = f"{DASH} " if compiled["works"] is None else "fails: "
+        how += compiled["reasons"]["works"]
+    rows.append(("compile", how))
+    if device["fused"] is not None or device["device"] == "cpu":
+        rows.append(("fused", "works" if device["fused"] else f"fails: {reasons['fused']}"))
     return rows
 
 
-def _precision(probe: Report) -> Text:
+def _precision(probe: Report) -> str:
     reasons = probe["reasons"]
     hardware = {True: "in hardware", False: "not in hardware", None: f"in hardware or not: {reasons.get('hardware')}"}
     if not probe["works"]:
-        return Text.assemble(FAILS, f", {hardware[probe['hardware']]}: {reasons['works']}")
+        return f"fails, {hardware[probe['hardware']]}: {reasons['works']}"
     time = f"{1000 * probe['seconds']:.1f} ms a step"
     if probe["precision"] == "fp32":
-        return Text.assemble(WORKS, f", {time}")
+        return f"works, {time}"
     relative = f", {probe['times_fp32']:.2f} times fp32's" if probe["times_fp32"] is not None else ""
-    difference = f"gradients {probe['difference']:.1%} away"
-    return Text.assemble(WORKS, f", {hardware[probe['hardware']]}, {time}{relative}, {difference}")
-
-
-def _compile(probe: Report) -> Text:
-    if probe["works"] is None:
-        return Text.assemble(UNKNOWN, f" {probe['reasons']['works']}")
-    if not probe["works"]:
-        return _failure(probe["reasons"]["works"])
-    return Text.assemble(WORKS, f": {probe['seconds']:.1f} s to compile, off by {probe['difference']:.1e} from eager")
-
-
-def _version_rows(report: Report) -> list[tuple[str, Text]]:
-    rows = []
-    for name, version in report["versions"].items():
-        rows.append((name, Text(version) if version is not None else Text(f"{DASH} {report['reasons'][name]}", "dim")))
-    return rows
-
-
-def _failure(reason: str) -> Text:
-    return Text.assemble(FAILS, f": {reason}")
+    return f"works, {hardware[probe['hardware']]}, {time}{relative}, gradients {probe['difference']:.1%} away"

@@ -117,6 +117,11 @@ def format_number(value: float, _place: object = None) -> str:
     return f"{value:.4g}"
 
 
+def time_unit(seconds: float) -> tuple[int, str]:
+    """Seconds in the unit that suits a time of `seconds`, and its name."""
+    return (3600, "hours") if seconds > 2 * 3600 else (60, "minutes") if seconds > 120 else (1, "seconds")
+
+
 def log_scale(axes: Axes, which: str) -> None:
     """Make the axis `which` (x or y) logarithmic, its ticks plain numbers."""
     axis = axes.xaxis if which == "x" else axes.yaxis

@@ -1,22 +1,20 @@
-"""Forecasts for people: a figure of them over the truth, and the results of a run of the forecaster."""
+"""Forecasts: a figure of them over the truth, and the sections of a run of the forecaster in its report."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from rich.console import Console
-from rich.text import Text
+from matplotlib.figure import Figure as Drawing
 
 from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
-from hexlit.reporting.grid import Grid
-from hexlit.reporting.quantities import DASH, format_count, format_figure, format_share
-from hexlit.reporting.summary import print_folder, print_run
+from hexlit.reporting.page import Facts, Figure, Figures, Notes, Section, Table, table
+from hexlit.reporting.quantities import DASH, format_count, format_share
+from hexlit.reporting.run_files import RunFiles, validation_section
 
+FIGURE = "forecasts.svg"
 COLUMNS = 2
 FORECAST_COLOUR, NAIVE_COLOUR = BEST_COLOUR, STATE_COLOURS["pruned"]
 
@@ -49,7 +47,7 @@ class ForecastPanels:
     """Name of the naive forecast."""
 
 
-def draw_forecasts(data: ForecastPanels) -> Figure:
+def draw_forecasts(data: ForecastPanels) -> Drawing:
     """Past and truth as one line of ink, the forecast on top of it, the naive forecast faint."""
     if not data.panels:
         return empty_figure("there is no forecast to show")
@@ -87,32 +85,27 @@ OVERALL = "all"
 """The horizon of a row that covers all horizons."""
 
 SHOWN_HORIZONS = 5
-"""Horizons in the table on the terminal, evenly spread; `summary.json` has all."""
+"""Horizons in a table, evenly spread; `summary.json` has all."""
 
 
-def print_forecast_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
-    """Print the time by phase, the windows, the best validation, and the test set's errors by horizon.
-
-    `summary` holds `data`, `val`, `best` and, where the test set was evaluated, `test`: rows with `forecaster`,
-    `target`, `horizon`, `mae`, `rmse`, `r2` and the skill over the naive forecasts.
-    """
-    print_run(console, summary)
-    data = summary["data"]
-    windows = ", ".join(f"{format_count(count)} of {split}" for split, count in data["windows"].items())
-    dropped = sum(sum(reasons.values()) for reasons in data["dropped"].values())
-    console.print(f"\nwindows: {windows}; {format_count(dropped)} left out for gaps", highlight=False)
-    figures = {name: format_figure(value) for name, value in (summary.get("val") or {}).items()}
-    best = summary["best"]["epoch"]
-    epoch = f" after epoch {best}, the best" if best is not None else ""
-    shown = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
-    console.print(Text(f"validation{epoch}: {shown}"))
-    for table in error_tables(summary.get("test") or []):
-        console.print()
-        console.print(table.as_table())
-    print_folder(console, folder)
+def report_sections(files: RunFiles) -> list[Section]:
+    """Forecasts, errors on the test set and the windows, as far as the run has them."""
+    summary, sections = files.summary, []
+    if (files.folder / FIGURE).is_file():
+        title = "Forecasts on the test set, their past and the truth"
+        figure = Figure("forecasts", title, (files.folder / FIGURE).read_bytes(), wide=True)
+        sections.append(Section("Forecasts", [Figures([figure])]))
+    if summary.get("test"):
+        sections.append(Section("Errors", error_tables(summary["test"])))
+    if data := summary.get("data"):
+        entries = [(f"windows of {split}", format_count(count)) for split, count in data["windows"].items()]
+        dropped = sum(sum(reasons.values()) for reasons in data["dropped"].values())
+        left_out = Notes([f"{format_count(dropped)} windows left out for gaps."], "quiet")
+        sections.append(Section("Windows", [Facts(entries), left_out]))
+    return [*sections, *validation_section(summary)]
 
 
-def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
+def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
     """A table per target with a column per forecaster: errors by horizon, then figures over all horizons."""
     tables = []
     for target in dict.fromkeys(row["target"] for row in rows):
@@ -133,7 +126,7 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
             skills = [result[name, OVERALL][f"skill_over_{naive}"] for name in names]
             lines.append([f"skill over {naive}", *(_share(skill) for skill in skills)])
         title = f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
-        tables.append(Grid(title, ["", *names], lines))
+        tables.append(table(title, ["", *names], lines))
     return tables
 
 

@@ -10,6 +10,7 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, LAST, SIDES, WHITE_STYLE, draw_board
+from hexlit.reporting.page import StepGame
 
 _MOVES_A_LINE = 8
 _COLOURS = {1: "Black", -1: "White"}
@@ -82,3 +83,24 @@ def _moves(shown: ShownGame) -> list[Text]:
     for line in joined:
         line.rstrip()
     return joined
+
+
+def step_game(record: GameRecord, title: str) -> StepGame:
+    """The game of `record` under `title`, with its searches' values where it has them."""
+    size = record.size
+    names = ["swap" if move == size**2 else format_cell(move, size) for move in record.moves.tolist()]
+    notes = {}
+    for ply in range(1, len(names) + 1):
+        if ply <= record.opening:
+            notes[ply] = "drawn at random"
+        elif ply <= len(record.values) and record.simulations[ply - 1] > 0:
+            value, simulations = float(record.values[ply - 1]), int(record.simulations[ply - 1])
+            notes[ply] = f"value {value:+.2f} for the player to move, {simulations} simulations"
+    return StepGame(
+        title=title,
+        cells=stone_cells(record.moves.tolist(), size),
+        names=names,
+        swapped=record.swap and size**2 in record.moves[1:2],
+        result=result_of(record),
+        notes=notes,
+    )

@@ -1,25 +1,20 @@
-"""Collections of games on the terminal: progress of reading, results, and contents."""
+"""Collections of games: progress of reading, results, and contents."""
 
 import time
-from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-from rich.text import Text
 
-from hexlit.reporting.grid import Grid
+from hexlit.reporting.page import Block, Cell, Column, Facts, Notes, Page, Section, Table, table
 from hexlit.reporting.quantities import format_bytes, format_count, format_duration, format_rate, format_share
-from hexlit.reporting.screen import is_screen
+from hexlit.reporting.screen import Counting
 
-_SECONDS_BETWEEN_LINES = 10.0
 _BARS = 12  # lines of the histogram of lengths, at most
-_WIDTH = 40  # characters of its longest bar
 _STEPS = (1, 2, 5, 10, 20, 50, 100)  # number of moves that a bar may cover
 
 
-class ReadingProgress:
+class ReadingProgress(Counting):
     """Shows the bytes and games read so far, the speed, and the time left.
 
     A bar on a terminal, elsewhere a line every ten seconds.
@@ -30,150 +25,124 @@ class ReadingProgress:
     """
 
     def __init__(self, size: int, title: str, *, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
-        self._size = size
+        super().__init__(title, size, console=console or Console(stderr=True), transient=True)
         self._started = time.monotonic()
-        self._next_line = self._started + _SECONDS_BETWEEN_LINES
-        self._bar = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(28),
-            TextColumn("{task.percentage:.0f}%"),
-            TextColumn("[cyan]{task.fields[facts]}"),
-            console=self._console,
-            transient=True,
-            disable=not is_screen(self._console),
-        )
-        self._task = self._bar.add_task(title, total=size, facts="")
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the terminal back."""
-        self._bar.stop()
+    @property
+    def amount(self) -> str:
+        return f"{100 * self.done / max(1, self.total):.0f}%"
 
     def update(self, position: int, games: int) -> None:
         """Show that `position` bytes and `games` games have been read."""
-        now = time.monotonic()
-        seconds = max(now - self._started, 1e-9)
-        left = (self._size - position) * seconds / position if position else None
-        read = f"{format_bytes(position)} of {format_bytes(self._size)} · {format_count(games)} games"
-        facts = f"{read} · {format_rate(games / seconds)} games/s · {format_duration(left)} left"
-        self._bar.update(self._task, completed=position, facts=facts)
-        if self._bar.disable and now >= self._next_line:
-            self._next_line = now + _SECONDS_BETWEEN_LINES
-            self._console.file.write(facts.replace(" · ", ", ") + "\n")
-            self._console.file.flush()
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        self.done = position
+        left = (self.total - position) * seconds / position if position else None
+        self.facts = [f"{format_bytes(position)} of {format_bytes(self.total)}", f"{format_count(games)} games"]
+        self.facts += [f"{format_rate(games / seconds)} games/s", f"{format_duration(left)} left"]
+        if self.line_due():
+            self.say(", ".join(self.facts))
 
 
-def print_import(console: Console, result: Mapping[str, Any], target: str) -> None:
-    """Print the results of an import."""
-    new = f"{format_count(result['imported'])} new games ({format_count(result['plies'])} plies)"
-    rate = f"{format_duration(result['seconds'])}, {format_rate(result['games_per_second'])} games/s"
-    parts = [f"{format_count(result['read'])} games read", new, f"{format_count(result['in_store'])} in {target}", rate]
-    console.print(_line(parts))
-    _print_tally(console, "Dropped", result["dropped"])
-    _print_tally(console, "To be known", result["noted"])
+def import_page(result: Mapping[str, Any], target: str) -> Page:
+    """The results of an import."""
+    facts = [
+        ("games read", format_count(result["read"])),
+        ("new games", format_count(result["imported"])),
+        ("plies", format_count(result["plies"])),
+        (f"in {target}", format_count(result["in_store"])),
+        ("time", format_duration(result["seconds"])),
+        ("games/s", format_rate(result["games_per_second"])),
+    ]
+    return Page("", "", _tallies({"Dropped": result["dropped"], "To be known": result["noted"]}), [Facts(facts)])
 
 
-def print_export(console: Console, result: Mapping[str, Any], target: str) -> None:
-    """Print the results of an export."""
-    written = f"{format_count(result['written'])} games written to {target}"
-    parts = [written, f"{result['format']}, {format_bytes(result['bytes'])}", format_duration(result["seconds"])]
-    console.print(_line(parts))
-    _print_tally(console, "Not written", result["not_written"])
-    _print_tally(console, f"Not said in {result['format']}", result["lost"])
+def export_page(result: Mapping[str, Any], target: str) -> Page:
+    """The results of an export."""
+    facts = [(f"games written to {target}", format_count(result["written"])), ("format", result["format"])]
+    facts += [("size", format_bytes(result["bytes"])), ("time", format_duration(result["seconds"]))]
+    lost = f"Not said in {result['format']}"
+    return Page("", "", _tallies({"Not written": result["not_written"], lost: result["lost"]}), [Facts(facts)])
 
 
-def print_verdict(console: Console, verdict: Mapping[str, Any]) -> None:
-    """Print the errors of the games, or that there are none."""
+def verdict_page(verdict: Mapping[str, Any]) -> Page:
+    """The errors of the games, or that there are none."""
     wrong = sum(entry["count"] for entry in verdict["wrong"].values())
-    message = ("all well", "bold green") if verdict["fine"] else (f"{format_count(wrong)} wrong", "bold red")
-    line = _line([f"{format_count(verdict['games'])} games", f"{format_count(verdict['plies'])} plies replayed"])
-    console.print(Text.assemble(line, (" · ", "dim"), message))
-    _print_tally(console, "Wrong", verdict["wrong"])
-    _print_tally(console, "To be known", verdict["noted"])
+    facts = [("games", format_count(verdict["games"])), ("plies replayed", format_count(verdict["plies"]))]
+    judgement = Notes(["all well"]) if verdict["fine"] else Notes([f"{format_count(wrong)} wrong"], "problem")
+    sections = _tallies({"Wrong": verdict["wrong"], "To be known": verdict["noted"]})
     if verdict["problems"]:
         left = wrong - len(verdict["problems"])
-        console.print(Text(f"The first {len(verdict['problems'])}" if left else "One by one", "bold"))
-        for problem in verdict["problems"]:
-            console.print(Text(f"{problem['place']}: {problem['reason']}: {problem['said']}"))
+        lines = [f"{problem['place']}: {problem['reason']}: {problem['said']}" for problem in verdict["problems"]]
+        title = f"The first {len(lines)}" if left else "One by one"
+        sections.append(Section(title, [Notes(lines, "command")]))
+    return Page("", "", sections, [Facts(facts), judgement])
 
 
-def print_overview(console: Console, overview: Mapping[str, Any]) -> None:
-    """Print the contents of a collection of games."""
+def overview_page(overview: Mapping[str, Any]) -> Page:
+    """The contents of a collection of games."""
     games = overview["games"]
-    mean = overview["plies"] / games
-    console.print(
-        _line([f"{format_count(games)} games", f"{format_count(overview['plies'])} plies, {mean:.1f} a game"])
-    )
+    facts = [("games", format_count(games)), ("plies", format_count(overview["plies"]))]
+    facts.append(("plies a game", f"{overview['plies'] / games:.1f}"))
+    counts = []
     for title, key in (("Boards", "sizes"), ("Winners", "winners"), ("Endings", "endings"), ("Swaps", "swaps")):
-        counts = [
-            f"{_board(name) if key == 'sizes' else name} {_share(n, games)}" for name, n in overview[key].items() if n
+        shares = [
+            f"{_board(name) if key == 'sizes' else name} {format_count(count)} ({format_share(count / games)})"
+            for name, count in overview[key].items()
+            if count
         ]
-        console.print(Text.assemble((f"{title:<9}", "bold"), ", ".join(counts)))
-    console.print(Text("Lengths", "bold"))
-    console.print(draw_histogram({int(length): count for length, count in overview["lengths"].items()}))
+        counts.append(f"{title}: {', '.join(shares)}")
+    lengths = {int(length): count for length, count in overview["lengths"].items()}
+    sections = [Section("Lengths", [histogram(lengths)])]
     if overview["openings"]:
-        openings = [
-            (_board(line["board"]), str(line["moves"]), *_won(line["games"], games, line["black_won"]))
+        rows = [
+            [_board(line["board"]), str(line["moves"]), *_won(line["games"], games, line["black_won"])]
             for line in overview["openings"]
         ]
         title = f"Openings, the same turned by 180° counted together ({format_count(overview['different_openings'])})"
-        console.print(Grid(title, ("board", "moves", "games", "share", "Black won"), openings, names=2).as_table())
+        openings = table("", ["board", "moves", "games", "share", "Black won"], rows, names=2)
+        sections.append(Section(title, [openings]))
     if overview["players"]:
-        players = [(str(line["name"]), *_won(line["games"], games, line["won"])) for line in overview["players"]]
+        rows = [[str(line["name"]), *_won(line["games"], games, line["won"])] for line in overview["players"]]
         title = f"Players ({format_count(overview['different_players'])})"
-        console.print(Grid(title, ("name", "games", "share", "won"), players).as_table())
+        sections.append(Section(title, [table("", ["name", "games", "share", "won"], rows)]))
+    lead: list[Block] = [Facts(facts), Notes(counts)]
     if overview["unreadable"]:
         message = f"{format_count(overview['unreadable'])} games cannot be read; `hexlit games verify` says which"
-        console.print(Text(message, "yellow"))
+        lead.append(Notes([message], "problem"))
+    return Page("", "", sections, lead)
 
 
-def draw_histogram(counts: Mapping[int, int]) -> Text:
-    """Bars of the games by number of moves, a line per class of equal width; no newline at the end."""
+def histogram(counts: Mapping[int, int]) -> Table:
+    """Bars of the games by number of moves, a row per class of equal width."""
     low, high = min(counts), max(counts)
     step = next((step for step in _STEPS if high // step - low // step < _BARS), _STEPS[-1])
     classes = dict.fromkeys(range(low // step, high // step + 1), 0)
     for length, count in counts.items():
         classes[length // step] += count
     most = max(classes.values())
-    digits = len(str(high + step))
-    lines = []
+    rows = []
     for number, count in classes.items():
-        name = f"{number * step:>{digits}}"
-        name += f" to {number * step + step - 1:>{digits}}" if step > 1 else ""
-        bar = "█" * round(_WIDTH * count / most) or ("▏" if count else "")
-        lines.append(Text.assemble((f"  {name} ", "dim"), (bar, "cyan"), f" {format_count(count)}"))
-    return Text("\n").join(lines)
+        name = f"{number * step} to {number * step + step - 1}" if step > 1 else f"{number * step}"
+        bar = Cell("", count / most, bar=(0.0, count / most, None))
+        rows.append([Cell(name, number), Cell(format_count(count), count), bar])
+    return table("", ["moves", "games", Column("")], rows, names=0)
 
 
-def _print_tally(console: Console, title: str, tally: Mapping[str, Mapping[str, Any]]) -> None:
+def _tallies(tallies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Section]:
     """A line per reason: its count, and the place of the first case in full."""
-    if not tally:
-        return
-    counts = {reason: format_count(entry["count"]) for reason, entry in tally.items()}
-    digits, width = max(map(len, counts.values())), max(map(len, counts))
-    console.print(Text(title, "bold"))
-    for reason, entry in tally.items():
-        place = f"  such as {entry['place']}" if entry["place"] else ""
-        console.print(Text.assemble(f"  {counts[reason]:>{digits}}  {reason:<{width}}", (place, "dim")))
-
-
-def _line(parts: Sequence[str]) -> Text:
-    first, *rest = parts
-    return Text.assemble((first, "bold"), *(piece for part in rest for piece in ((" · ", "dim"), part)))
+    sections = []
+    for title, tally in tallies.items():
+        lines = [
+            f"{format_count(entry['count'])}  {reason}" + (f", such as {entry['place']}" if entry["place"] else "")
+            for reason, entry in tally.items()
+        ]
+        if lines:
+            sections.append(Section(title, [Notes(lines, "command")]))
+    return sections
 
 
 def _board(size: object) -> str:
     return f"{size}x{size}"
-
-
-def _share(count: int, of: int) -> str:
-    return f"{format_count(count)} ({format_share(count / of)})"
 
 
 def _won(games: int, of: int, won: int) -> tuple[str, str, str]:

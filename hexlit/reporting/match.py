@@ -1,42 +1,38 @@
-"""A match on the terminal: its progress and its result."""
+"""A match: its progress on the terminal, and its report."""
 
 import time
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from hexlit.reporting.counting import Counting
-from hexlit.reporting.quantities import format_count, format_duration, format_rate, format_share, time_left
+from hexlit.hex.board import Board
+from hexlit.hex.record import GameRecord
+from hexlit.hex.symmetry import stone_cells
+from hexlit.reporting.game import result_of, step_game
+from hexlit.reporting.page import (
+    Boards,
+    Cell,
+    Column,
+    Facts,
+    GameViewer,
+    Notes,
+    Page,
+    PositionBoard,
+    Section,
+    Table,
+    settings_section,
+    table,
+)
+from hexlit.reporting.quantities import DASH, format_count, format_duration, format_rate, format_share
+from hexlit.reporting.screen import Counting
 
-_SCALE = 20  # characters of the picture of the intervals
-_MOST_COLUMNS = 12  # players in the cross table
+MOST_GAMES = 400
+"""Most games in one page."""
+_MOST_COLUMNS = 12  # players in the cross table of a terminal
 _MOST_NOTES = 5  # reasons of forfeits
-
-
-class KernelProgress(Counting):
-    """Shows the functions compiled before the first game, and the time: a bar, elsewhere a line.
-
-    Args:
-        functions: their approximate number.
-    """
-
-    def __init__(self, functions: int, *, console: Console | None = None) -> None:
-        super().__init__("compiling", functions, console=console, transient=True)
-        self._began = time.monotonic()
-        self._said = False
-
-    def advance(self, done: int, total: int, what: str) -> None:
-        """Show that `done` functions of `total` are compiled; `what` is their purpose."""
-        self.done, self.total = done, total
-        left = time_left(time.monotonic() - self._began, done, total)
-        self.facts = [what, left]
-        if not self.live and not self._said:
-            self._said = True
-            self.say(f"compiling, once on this machine: {what}")
+_SIGNS = {"at least": "≥ ", "at most": "≤ "}
 
 
 class MatchProgress(Counting):
@@ -70,33 +66,53 @@ class MatchProgress(Counting):
             self.say(", ".join(text for text in (played, *self.facts) if text))
 
 
-def print_match(console: Console, document: Mapping[str, Any]) -> None:
-    """Print the ratings, the cross table, forfeits and the test of `match.json`'s content."""
-    console.print()
-    console.print(_headline(document))
-    if document["players"]:
-        console.print(_ratings(document))
-        console.print(Text(about_ratings(document), "dim"))
-    if 2 < len(document["players"]) <= _MOST_COLUMNS:
-        console.print()
-        console.print(_cross_table(document))
-    forfeits = Counter((forfeit["loser"], forfeit["note"]) for forfeit in document["forfeits"])
-    for (loser, note), games in forfeits.most_common(_MOST_NOTES):
-        console.print(Text(f"{loser} forfeited {games:,} game{'s' if games > 1 else ''}: {note}", "red"))
-    if len(forfeits) > _MOST_NOTES:
-        console.print(Text(f"{len(forfeits) - _MOST_NOTES} more reasons of forfeits are in match.json", "red"))
-    if document["sprt"] is not None:
-        console.print(_test(document))
+def match_page(
+    document: Mapping[str, Any],
+    games: Sequence[GameRecord] = (),
+    where: str = "",
+    settings: Mapping[str, str] | None = None,
+    *,
+    boards: int = 0,
+) -> Page:
+    """The report of the match whose `match.json` has the content `document`, and whose folder is `where`.
+
+    Args:
+        document: as above.
+        games: in the order of their file.
+        where: the folder.
+        settings: by dotted name.
+        boards: number of games whose last position is shown, see `closest_games`.
+
+    Raises:
+        KeyError: `document` does not come from `hexlit match`.
+    """
+    size, players = document["board"], document["players"]
+    sections = [Section("Ratings", [ratings(document), Notes(about_ratings(document), "quiet")])] if players else []
+    sections.append(Section("Cross table", cross_blocks(document), detail=not 2 < len(players) <= _MOST_COLUMNS))
+    if boards:
+        shown = [last_position(game) for game in closest_games(games, boards)]
+        sections.append(Section("Closest games", [Boards(shown)]))
+    if games:
+        sections.append(games_section(games, size))
+    if document["forfeits"]:
+        rows = [[entry["loser"], entry["note"]] for entry in document["forfeits"]]
+        forfeits = table("Forfeits", ["loser", "reason"], rows, names=2, search=True)
+        sections.append(Section("Forfeits", [forfeits], detail=True))
+    sections.append(Section("Players", [specs(document)], detail=True))
+    if settings:
+        sections.append(settings_section(settings))
+    notes = Notes(sprt_lines(document)), Notes(forfeit_lines(document), "problem")
+    return Page(f"Match on {size}×{size}", where, sections, (Facts(headline(document)), *notes))
 
 
-def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+def headline(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and text of a match's results."""
     games, pairs = document["games"], document["pairs"]
     facts = [
         ("players", format_count(len(document["players"]))),
         ("games", format_count(games)),
-        ("of wall time", format_duration(document["seconds"])),
-        ("games a second", format_rate(document["games_per_second"])),
+        ("wall time", format_duration(document["seconds"])),
+        ("games/s", format_rate(document["games_per_second"])),
     ]
     if games:
         facts.append(("won by Black", format_share(document["black_wins"] / games)))
@@ -108,106 +124,138 @@ def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _headline(document: Mapping[str, Any]) -> Text:
-    games, pairs = document["games"], document["pairs"]
-    parts = [
-        (f"{format_count(games)} games on {document['board']}x{document['board']}", "bold"),
-        (f"{format_duration(document['seconds'])}, {format_rate(document['games_per_second'])} games/s", ""),
-    ]
-    if games:
-        parts.append((f"Black won {format_share(document['black_wins'] / games)}", ""))
-        parts.append((f"pairs split {format_share(document['split_pairs'] / pairs)}", ""))
-        if document.get("swap"):
-            parts.append((f"swapped {format_share(document['swaps'] / games)}", ""))
-    if document["repeated"]:
-        parts.append((f"{format_count(document['repeated'])} repeated games dropped", "yellow"))
-    return Text(" · ", "dim").join(Text(text, style) for text, style in parts)
-
-
-def _ratings(document: Mapping[str, Any]) -> Table:
+def ratings(document: Mapping[str, Any]) -> Table:
+    """Elo of the players with 95% intervals; if games were forfeited also over the others, with their number."""
     players = document["players"]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("player", overflow="fold")  # long names differ in their ends
     lost = Counter(forfeit["loser"] for forfeit in document["forfeits"])
-    beside = ("forfeits", "Elo of games played") if lost else ()
-    for heading in ("Elo", "95% interval", "games", "score", *beside):
-        table.add_column(heading, justify="right")
-    table.add_column("", no_wrap=True)
-    low = min(player["low"] for player in players)
-    high = max(player["high"] for player in players)
+    columns = [Column("player", kept=True), Column("Elo", number=True)]
+    columns.append(Column("95% interval", number=True, names=("low", "high")))
+    columns += [Column("games", number=True), Column("wins", number=True, rank=2), Column("score", number=True)]
+    columns += [Column(name, number=True) for name in ("forfeits", "Elo of games played") if lost]
+    columns.append(Column("", rank=1, names=("anchor",)))
+    low, high = min(player["low"] for player in players), max(player["high"] for player in players)
+    rows = []
     for player in players:
-        sign = {"at least": "≥ ", "at most": "≤ "}.get(player["bound"], "")
-        anchored = player["name"] == document["anchor"]
-        interval = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
-        elo = f"{sign if not anchored else ''}{player['elo']:+.0f}"
-        picture = _interval(player["low"], player["elo"], player["high"], low, high)
-        table.add_row(
-            Text(player["name"], "bold"),
-            Text(elo, "bold green"),
-            interval,
-            format_count(player["games"]),
-            format_share(player["score"]),
-            *((format_count(lost[player["name"]]), _played(player["played"])) if lost else ()),
-            Text(picture, "cyan"),
-        )
-    return table
+        anchored, played = player["name"] == document["anchor"], player.get("played")
+        ends = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
+        sign = "" if anchored else _SIGNS.get(player["bound"], "")
+        begin, value, end = ((player[key] - low) / max(high - low, 1e-9) for key in ("low", "elo", "high"))
+        row = [
+            Cell(player["name"]),
+            Cell(f"{sign}{player['elo']:+.0f}", player["elo"]),
+            Cell(ends, (player["low"], player["high"])),
+            Cell(format_count(player["games"]), player["games"]),
+            Cell(format_count(player["wins"]), player["wins"]),
+            Cell(format_share(player["score"]), player["score"]),
+        ]
+        if lost:
+            over = DASH if played is None else f"{played['elo']:+.0f} ({format_count(played['games'])})"
+            row += [Cell(format_count(lost[player["name"]])), Cell(over, played and played["elo"])]
+        rows.append([*row, Cell("", (anchored,), bar=(begin, end, value))])
+    return Table("Ratings", columns, rows, search=len(rows) > 20)
 
 
-def _played(rating: Mapping[str, Any] | None) -> str:
-    """The rating over pairs without a forfeit, with their games."""
-    return "–" if rating is None else f"{rating['elo']:+.0f} ({format_count(rating['games'])})"
-
-
-def about_ratings(document: Mapping[str, Any]) -> str:
+def about_ratings(document: Mapping[str, Any]) -> list[str]:
     """The origin of the ratings, and the meaning of their signs."""
-    text = "Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"
+    lines = ["Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"]
     if document.get("swap"):
-        text += "\nby the swap rule: not to be compared with ratings of matches without it"
+        lines.append("by the swap rule: not to be compared with ratings of matches without it")
     if any(player["bound"] and player["name"] != document["anchor"] for player in document["players"]):
-        text += "\n≥ and ≤: all games won or lost, held by the prior alone"
-    return text
+        lines.append("≥ and ≤: all games won or lost, held by the prior alone")
+    return lines
 
 
-def _interval(low: float, value: float, high: float, left: float, right: float) -> str:
-    """A line from `low` to `high` with a dot at `value`, on a scale from `left` to `right`."""
-    places = [round((x - left) / max(right - left, 1e-9) * (_SCALE - 1)) for x in (low, value, high)]
-    line = ["─" if places[0] <= place <= places[2] else " " for place in range(_SCALE)]
-    line[places[1]] = "●"
-    return "".join(line)
-
-
-def _cross_table(document: Mapping[str, Any]) -> Table:
-    """Wins of the player of a row against that of a column."""
+def cross_blocks(document: Mapping[str, Any]) -> list[Table | Notes]:
+    """Wins of the player of a row against that of a column, darker for more."""
     names = [player["name"] for player in document["players"]]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title="Wins", title_justify="left")
-    table.add_column("")
-    for number in range(1, len(names) + 1):
-        table.add_column(str(number), justify="right")
+    rows = []
     for number, name in enumerate(names, start=1):
-        table.add_row(f"{number} {name}", *(_score(document["cross"][name], other) for other in names))
-    return table
+        cells = [Cell(f"{number} {name}")]
+        for other in names:
+            result = document["cross"].get(name, {}).get(other)
+            if result is None:
+                cells.append(Cell(DASH if name != other else ""))
+                continue
+            share = result["wins"] / max(1, result["games"])
+            cells.append(Cell(f"{result['wins']}–{result['games'] - result['wins']}", share, shade=0.75 * share))
+        rows.append(cells)
+    headings = ["wins of", *(str(number) for number in range(1, len(names) + 1))]
+    note = "Wins and losses of the player of the row against that of the column."
+    return [table("Cross table", headings, rows), Notes([note], "quiet")]
 
 
-def _score(row: Mapping[str, Mapping[str, int]], opponent: str) -> str:
-    cell = row.get(opponent)
-    return "" if cell is None else f"{cell['wins']}–{cell['games'] - cell['wins']}"
-
-
-def test_text(document: Mapping[str, Any]) -> str:
-    """The result of the sequential test, with its figures."""
+def sprt_lines(document: Mapping[str, Any]) -> list[str]:
+    """The result of the sequential test, with its figures; none without a test."""
     test = document["sprt"]
+    if test is None:
+        return []
     facts = f"log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]"
-    return f"{_decision(test)} · {facts} · pairs lost, split, won: {', '.join(map(str, test['pairs']))}"
+    decision = f"SPRT between {test['elo0']:g} and {test['elo1']:g} Elo: not decided"
+    if (accepted := test["accepted"]) is not None:
+        other = "elo0" if accepted == "elo1" else "elo1"
+        decision = f"SPRT: better by {test[accepted]:g} Elo rather than {test[other]:g}"
+    return [f"{decision} · {facts} · pairs lost, split, won: {', '.join(map(str, test['pairs']))}"]
 
 
-def _decision(test: Mapping[str, Any]) -> str:
-    accepted = test["accepted"]
-    if accepted is None:
-        return f"SPRT between {test['elo0']:g} and {test['elo1']:g} Elo: not decided"
-    other = "elo0" if accepted == "elo1" else "elo1"
-    return f"SPRT: better by {test[accepted]:g} Elo rather than {test[other]:g}"
+def forfeit_lines(document: Mapping[str, Any]) -> list[str]:
+    """The most frequent reasons of forfeits."""
+    forfeits = Counter((forfeit["loser"], forfeit["note"]) for forfeit in document["forfeits"])
+    lines = [
+        f"{loser} forfeited {games:,} game{'s' if games > 1 else ''}: {note}"
+        for (loser, note), games in forfeits.most_common(_MOST_NOTES)
+    ]
+    if len(forfeits) > _MOST_NOTES:
+        lines.append(f"{len(forfeits) - _MOST_NOTES} more reasons of forfeits are in match.json")
+    return lines
 
 
-def _test(document: Mapping[str, Any]) -> Text:
-    message, _, figures = test_text(document).partition(" · ")
-    return Text.assemble((message, "bold"), f" · {figures}")
+def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
+    """Up to `count` games: the longest one of each two players, those first whose score is the nearest to even.
+
+    With fewer meetings than `count`, the second longest games follow, and so on.
+    """
+    meetings: dict[tuple[str, str], list[GameRecord]] = defaultdict(list)
+    for game in games:
+        one, other = sorted((game.black, game.white))
+        meetings[one, other].append(game)
+
+    def distance(players: tuple[str, str]) -> float:
+        played = meetings[players]
+        won = sum((game.black if game.winner > 0 else game.white) == players[0] for game in played)
+        return abs(won / len(played) - 0.5)
+
+    order = sorted(meetings, key=lambda players: (distance(players), players))
+    by_length = [sorted(meetings[players], key=lambda game: -len(game.moves)) for players in order]
+    turns = range(max(map(len, by_length), default=0))
+    return [row[turn] for turn in turns for row in by_length if turn < len(row)][:count]
+
+
+def last_position(game: GameRecord) -> PositionBoard:
+    """The end of a game, under its players and its result."""
+    moves = game.moves.tolist()
+    cells = Board(game.size, swap=True, moves=moves).cells.tolist()
+    title = f"X {game.black} – O {game.white}: {result_of(game)} after {len(moves)} moves"
+    return PositionBoard(title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None)
+
+
+def games_section(games: Sequence[GameRecord], size: int) -> Section:
+    """The games for the viewer."""
+    shown = games[:MOST_GAMES]
+    winners = {1: "Black won", -1: "White won"}
+    steps = [
+        step_game(one, f"{number}. {one.black} – {one.white} · {winners.get(one.winner, DASH)} in {len(one.moves)}")
+        for number, one in enumerate(shown, start=1)
+    ]
+    left_out = f"The first {len(shown)} of {format_count(len(games))} games; games.sgf has all."
+    more = [Notes([left_out], "quiet")] if len(games) > len(shown) else []
+    return Section("Games", [GameViewer(size, steps), *more], detail=True)
+
+
+def specs(document: Mapping[str, Any]) -> Table:
+    """The players with their settings."""
+    columns = [Column("player", kept=True), Column("kind"), Column("source", code=True), Column("settings", code=True)]
+    rows = []
+    for name, spec in document["specs"].items():
+        settings = " ".join(f"{key}={value}" for key, value in (spec.get("settings") or {}).items())
+        rows.append([name, spec["kind"], str(spec.get("source") or DASH), settings or DASH])
+    return Table("Players", columns, rows)

@@ -2,17 +2,18 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from hexlit.reporting.display import Display
+from hexlit.reporting.page import Cell, Column, Row, Table
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
-from hexlit.reporting.screen import GAP, Fitted, FittedColumn, fitting
+from hexlit.reporting.screen import GAP, Display, Fitted
+from hexlit.reporting.text import table_for
 
 _TREND = 32  # samples in the small curve
 _SHORTEST_TREND = 6
@@ -167,24 +168,21 @@ class ResourceDisplay(Display):
             self._line(line)
         self._line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
 
-    def _table(self, width: int, *, with_now: bool) -> Table:
+    def _table(self, width: int, *, with_now: bool) -> Grid:
+        """A row a figure; on a narrow terminal the mean goes first, then the trend, which shrinks before."""
         headings = ["now", "mean", "peak"] if with_now else ["mean", "peak"]
-        columns = [FittedColumn(heading, [" " * _FIGURE], rank=heading == "mean") for heading in headings]
+        columns = [Column(""), *(Column(name, number=True, rank=2 * (name == "mean")) for name in headings)]
         names = max(len(figure.heading) for figure in self._figures)
-        kept = [one.heading for one in fitting(columns, width - names - GAP)]
-        trend = min(_TREND, width - names - len(kept) * (_FIGURE + GAP) - GAP) if with_now else 0
-        table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_edge=False)
-        table.add_column("")
-        for heading in kept:
-            table.add_column(heading, justify="right", min_width=_FIGURE, no_wrap=True)
-        if trend >= _SHORTEST_TREND:
-            table.add_column("trend", no_wrap=True, style="green")
+        room = width - names - GAP - len(headings) * (_FIGURE + GAP) - GAP
+        trend = min(_TREND, max(_SHORTEST_TREND, room)) if with_now else 0
+        columns += [Column("trend", rank=1)] if trend else []
+        rows: list[Row] = []
         for figure in self._figures:
             values = {"now": figure.now, "mean": figure.mean, "peak": figure.peak}
-            shown = [figure.show(values[heading]) for heading in kept]
-            recent = deque(list(figure.recent)[-trend:]) if trend >= _SHORTEST_TREND else None
-            table.add_row(figure.heading, *shown, *([] if recent is None else [sparkline(recent, figure.top)]))
-        return table
+            shown = [figure.show(values[name]).rjust(_FIGURE) for name in headings]
+            curve = sparkline(list(figure.recent)[-trend:], figure.top)
+            rows.append([figure.heading, *shown, *([Cell(curve, state="running")] if trend else [])])
+        return table_for(Table("", columns, rows), width)
 
     def _missing(self) -> list[str]:
         """Figures that were never measured, and why: one line per reason."""
@@ -199,7 +197,7 @@ class ResourceDisplay(Display):
         self.console.file.flush()
 
 
-def sparkline(values: "deque[float | None]", top: float | None = None) -> str:
+def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
     """The values as a small curve from 0 to `top`, or to the largest of them; a blank for a missing value."""
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(_HEIGHTS) - 1

@@ -10,11 +10,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hexlit.reporting.counting import Waiting
-from hexlit.reporting.display import Display
-from hexlit.reporting.ending import LEFT_OUT
+from hexlit.reporting.page import Column
+from hexlit.reporting.page import Table as PageTable
 from hexlit.reporting.quantities import (
     DASH,
+    LEFT_OUT,
     format_count,
     format_duration,
     format_figure,
@@ -22,7 +22,8 @@ from hexlit.reporting.quantities import (
     format_strength,
     time_left,
 )
-from hexlit.reporting.screen import Bar, Fitted, FittedColumn, bars_table, fitted_table
+from hexlit.reporting.screen import Bar, Display, Fitted, Waiting, bars_table
+from hexlit.reporting.text import table_for
 
 _SECONDS_BETWEEN_LINES = 10.0
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
@@ -241,22 +242,22 @@ class TrainingProgress(Display):
         return bars_table(bars, width)
 
     def _table(self, width: int) -> Table:
+        """The last epochs; on a narrow terminal the least telling columns go first."""
         epochs = sorted({*self._losses, *self._figures})[-self._rows :]
-        columns = [
-            FittedColumn("epoch", [str(epoch) for epoch in epochs]),
-            FittedColumn("time", [format_duration(self._durations.get(epoch)) for epoch in epochs], rank=2),
-        ]
-        losses = dict.fromkeys(name for epoch in epochs for name in self._losses.get(epoch, ()))
-        for name in losses:
-            values = [self._losses.get(epoch, {}).get(name) for epoch in epochs]
-            cells = [DASH if value is None else format_figure(value) for value in values]
-            columns.append(FittedColumn(_short(name), cells, rank=1 if _short(name) in _TELLING else 4))
-        rows = [format_strength(self._figures.get(epoch, {})) for epoch in epochs]
-        for place, heading in enumerate(dict.fromkeys(heading for row in rows for heading in row)):
-            cells = [row.get(heading, DASH) for row in rows]
-            rank = 1 if place < _TELLING_FIGURES else 3
-            columns.append(FittedColumn(heading, cells, rank=5 if heading in LEFT_OUT else rank, style="green"))
-        return fitted_table(columns, width, bold_last=True)
+        columns = [Column("epoch", number=True), Column("time", number=True, rank=2)]
+        cells = [[str(epoch), format_duration(self._durations.get(epoch))] for epoch in epochs]
+        for name in dict.fromkeys(name for epoch in epochs for name in self._losses.get(epoch, ())):
+            columns.append(Column(_short(name), number=True, rank=1 if _short(name) in _TELLING else 4))
+            for row, epoch in zip(cells, epochs, strict=True):
+                value = self._losses.get(epoch, {}).get(name)
+                row.append(DASH if value is None else format_figure(value))
+        figures = [format_strength(self._figures.get(epoch, {})) for epoch in epochs]
+        for place, heading in enumerate(dict.fromkeys(heading for one in figures for heading in one)):
+            rank = 5 if heading in LEFT_OUT else 1 if place < _TELLING_FIGURES else 3
+            columns.append(Column(heading, number=True, rank=rank))
+            for row, one in zip(cells, figures, strict=True):
+                row.append(one.get(heading, DASH))
+        return table_for(PageTable("", columns, cells, best=len(cells) - 1), width)
 
     def _end_epoch(self, following: int) -> None:
         now = time.monotonic()

@@ -67,15 +67,23 @@ def format_figure(value: float) -> str:
     return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"
 
 
+LEFT_OUT = ("positions", "score", "measured after")
+"""Figures of `format_strength` that do not fit into a sentence."""
+
+
+_ORDER = ("openings_right", "search_optimality", "policy_optimality", "rollouts_share")
+
+
 def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
     """The numbers of a strength evaluation by short heading.
 
     `openings_right` of `openings` becomes one entry `25/25`. `*_optimality` and `*_share` (0 to 1) become percentages
     under `... optimal` and `...`. Other numbers stay unchanged. Left out are values that are no numbers (a map of
-    openings), and everything in `format_value`: measurements of the value alone, or in positions from games.
+    openings), and measurements of the value alone or in positions from games.
     """
     shown: dict[str, str] = {}
-    for name, value in strength.items():
+    order = {name: place for place, name in enumerate(_ORDER)}
+    for name, value in sorted(strength.items(), key=lambda figure: order.get(figure[0], len(order))):
         if name.startswith(("value_", "game")):
             continue
         if name == "openings_right":
@@ -91,55 +99,14 @@ def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
     return shown
 
 
-_VALUE = {
-    "value_openings_right": "openings",
-    "value_sign_accuracy": "right side",
-    "value_brier": "Brier",
-    "value_log_loss": "log loss",
-    "value_calibration_error": "calibration error",
-    "games_policy_optimality": "policy optimal",
-    "games_search_optimality": "search optimal",
-    "game_positions": "positions",
-}
-
-
-def format_value(strength: Mapping[str, object]) -> dict[str, str]:
-    """The part of a strength evaluation without search, and in positions from games, by short heading."""
-    shown: dict[str, str] = {}
-    for name, heading in _VALUE.items():
-        value = strength.get(name)
-        if not isinstance(value, int | float):
-            continue
-        if name == "value_openings_right":
-            shown[heading] = f"{value}/{strength.get('openings', DASH)}"
-        elif name == "game_positions":
-            shown[heading] = format_count(value)
-        else:
-            shown[heading] = format_figure(value) if name in ("value_brier", "value_log_loss") else format_share(value)
-    return shown
-
-
-_VALIDATION = {
-    "loss": "loss",
-    "comparable_loss": "comparable",
-    "policy_loss": "policy",
-    "value_loss": "value",
-    "top1_accuracy": "top 1",
-    "top5_accuracy": "top 5",
-    "value_sign_accuracy": "right side",
-    "value_brier": "Brier",
-    "value_calibration_error": "calibration error",
-}
-
-
-def format_validation(found: Mapping[str, float]) -> dict[str, str]:
-    """Results on validation data (`val.*` without the prefix), by short heading."""
-    shares = ("_accuracy", "_calibration_error")
-    return {
-        heading: format_share(found[name]) if name.endswith(shares) else format_figure(found[name])
-        for name, heading in _VALIDATION.items()
-        if name in found
-    }
+def format_flops(flops: float | None) -> str:
+    """`11.1 TFLOP`."""
+    if flops is None:
+        return DASH
+    for factor, unit in ((1e18, "EFLOP"), (1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP")):
+        if flops >= factor:
+            return f"{format_rate(flops / factor)} {unit}"
+    return f"{format_rate(flops)} FLOP"
 
 
 def _three_digits(value: float) -> str:

@@ -1,13 +1,22 @@
-"""Shared by the live displays: whether there is a screen to draw on, and pictures that fit its width."""
+"""The live displays: pictures that fit the width of the screen, drawn again and again while a command works."""
 
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from hexlit.reporting.quantities import format_count, format_duration
+
+SECONDS_BETWEEN_LINES = 10.0
+_REFRESHES_PER_SECOND = 4.0
 GAP = 2
 """Blanks between two columns."""
 WIDEST_BAR, NARROWEST_BAR = 28, 6
@@ -27,42 +36,6 @@ class Fitted:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self._make(options.max_width)
-
-
-@dataclass(frozen=True)
-class FittedColumn:
-    """A column of a table that may be dropped."""
-
-    heading: str
-    cells: Sequence[str]
-    rank: int = 0
-    """Columns of the highest rank are dropped first when room is short."""
-    style: str = ""
-
-    @property
-    def width(self) -> int:
-        """Characters that it needs without cutting anything."""
-        return max(len(self.heading), *(len(cell) for cell in self.cells), 0)
-
-
-def fitting(columns: Sequence[FittedColumn], width: int) -> list[FittedColumn]:
-    """The columns that fit into `width`, in their order; of the same rank the last one is dropped first."""
-    kept = list(enumerate(columns))
-    while len(kept) > 1 and sum(one.width for _, one in kept) + GAP * (len(kept) - 1) > width:
-        kept.remove(max(kept, key=lambda pair: (pair[1].rank, pair[0])))
-    return [one for _, one in kept]
-
-
-def fitted_table(columns: Sequence[FittedColumn], width: int, *, bold_last: bool = False) -> Table:
-    """A table of the columns that fit; each is as wide as its content."""
-    kept = fitting(columns, width)
-    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim")
-    for one in kept:
-        table.add_column(one.heading, justify="right", no_wrap=True, style=one.style)
-    rows = len(kept[0].cells) if kept else 0
-    for row in range(rows):
-        table.add_row(*(one.cells[row] for one in kept), style="bold" * (bold_last and row == rows - 1))
-    return table
 
 
 @dataclass(frozen=True)
@@ -113,3 +86,126 @@ def _drawn(bar: Bar) -> ProgressBar:
         finished_style=bar.colour,
         pulse_style=bar.colour,
     )
+
+
+class Display(ABC):
+    """Draws `render` four times a second within a `with` block. Without a terminal it draws nothing.
+
+    Args:
+        console: the terminal.
+        live: whether to draw; None decides by the console.
+        transient: whether the picture is cleared in the end.
+        vertical_overflow: treatment of a picture that is higher than the terminal.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        live: bool | None = None,
+        transient: bool = False,
+        vertical_overflow: Literal["crop", "ellipsis"] = "ellipsis",
+    ) -> None:
+        self.console = console
+        self.live = is_screen(console) if live is None else live
+        self._transient = transient
+        self._vertical_overflow = vertical_overflow
+        self._drawn: Live | None = None
+
+    def __enter__(self) -> Self:
+        if self.live:
+            self._drawn = Live(  # not made before: it calls `render` at once
+                console=self.console,
+                get_renderable=self.render,
+                refresh_per_second=_REFRESHES_PER_SECOND,
+                transient=self._transient,
+                vertical_overflow=self._vertical_overflow,
+            )
+            self._drawn.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the terminal back, whatever happened."""
+        self._end()
+
+    def _end(self) -> None:
+        if self._drawn is not None:
+            self._drawn.stop()
+
+    @abstractmethod
+    def render(self) -> RenderableType:
+        """The picture of this instant."""
+
+
+class Counting(Display):
+    """Shows a count while it grows, within a `with` block.
+
+    Args:
+        title: name of the count, before the bar.
+        total: final count.
+        done: the count at the beginning.
+        transient: whether the bar is cleared in the end.
+    """
+
+    def __init__(
+        self, title: str, total: int, *, done: int = 0, console: Console | None = None, transient: bool = False
+    ) -> None:
+        super().__init__(console or Console(), transient=transient)
+        self.done, self.total = done, total
+        self.facts: list[str] = []
+        """Text behind the bar, least important first."""
+        self._title = title
+        self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def line_due(self) -> bool:
+        """Whether a line is due where there is no bar; asked only when there is something to report."""
+        now = time.monotonic()
+        if self.live or now < self._next_line:
+            return False
+        self._next_line = now + SECONDS_BETWEEN_LINES
+        return True
+
+    def say(self, line: str) -> None:
+        """Write a line without colours."""
+        self.console.file.write(line + "\n")
+        self.console.file.flush()
+
+    @property
+    def amount(self) -> str:
+        """The text at the end of the bar."""
+        return f"{format_count(self.done)}/{format_count(self.total)}"
+
+    def render(self) -> RenderableType:
+        """The picture of this instant."""
+        share = min(1.0, self.done / self.total) if self.total else None
+        return Fitted(lambda width: bars_table([Bar(self._title, share, self.amount, self.facts)], width))
+
+
+class Waiting(Display):
+    """Shows a command's wait before its own display begins, with the time; nothing without a terminal.
+
+    Args:
+        title: name of the command.
+        what: its present activity.
+        status: other work at the same time, in a few words; empty where there is none.
+    """
+
+    def __init__(
+        self, title: str, what: str, status: Callable[[], str] = str, *, console: Console | None = None
+    ) -> None:
+        super().__init__(console or Console(), transient=True)
+        self.what = what
+        self._title, self._status = title, status
+        self._began = time.monotonic()
+
+    def stop(self) -> None:
+        """Give the terminal to the next display; further calls do nothing."""
+        self.live = False
+        self._end()
+
+    def render(self) -> RenderableType:
+        """The picture of this instant."""
+        gone = format_duration(time.monotonic() - self._began)
+        return Fitted(lambda width: bars_table([Bar(self._title, None, gone, [self.what, self._status()])], width))

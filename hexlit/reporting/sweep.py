@@ -1,31 +1,24 @@
-"""The results of a sweep for people: a leaderboard, failures, and a display of a running sweep.
-
-All of it comes from the content of `overall_results.json`.
-"""
+"""A sweep: its report, and the display of a running one. All of it comes from the content of `overall_results.json`."""
 
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from hexlit.reporting.display import Display
+from hexlit.reporting.page import Block, Cell, Column, Facts, Figure, Figures, Notes, Page, Row, Section, Table, table
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure
+from hexlit.reporting.screen import Display
+from hexlit.reporting.text import table_for
 
-STATE_STYLES = {
-    "complete": "blue",
-    "pruned": "yellow",
-    "failed": "red",
-    "running": "green",
-    "interrupted": "bright_black",
-}
 FLAGS = {
     "nan": "a loss was NaN or infinite",
     "rising": "the training loss ended 5% above its lowest stretch",
@@ -34,59 +27,112 @@ FLAGS = {
 INTERRUPTED = "interrupted"
 """State of a trial that was killed with its sweep: it did not fail, and is repeated."""
 _LIVE_ROWS = 5
-_FIXED, _PARAMETERS, _FLAGS = 26, 24, 13  # characters of rank, trial and state, for the parameters, for the flags
 
 Trial = Mapping[str, Any]
 
 
-def print_results(document: Mapping[str, Any], console: Console, rows: int) -> None:
-    """Print counts, the best `rows` trials, failures and flags."""
-    console.print(Text(f"{document['name'] or document['folder']} · {document['state']}", "bold"), soft_wrap=True)
-    facts = " · ".join(f"{value} {name}" for name, value in headline_facts(document))
-    console.print(Text(facts), soft_wrap=True)
-    console.print(Text(f"ranked {document['ranking']['reason']}", "dim"), soft_wrap=True)
-    for problem in document["problems"]:
-        console.print(Text(problem, "red"), soft_wrap=True)
-    if document["trials"]:
-        console.print()
-        console.print(leaderboard_table(document, rows, console.width))
-        if len(document["trials"]) > rows:
-            console.print(Text(f"and {len(document['trials']) - rows} more in leaderboard.csv", "dim"))
-        console.print()
-    console.print(Text(best_line(document), "bold"), soft_wrap=True)
-    if document["best"] is not None and document["state"] != "running":
-        folder = Path(document["folder"])
-        if (folder / "report.html").exists():
-            console.print(Text(f"Its report: {folder / 'report.html'}"), soft_wrap=True)
-        if (folder / "best.yaml").exists():
-            command = shlex.join(["hexlit", "train", f"+best={folder}"])
-            console.print(Text(f"To train it in full: {command}"), soft_wrap=True)
-    interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
+def sweep_page(
+    document: Mapping[str, Any],
+    figures: Sequence[Figure] = (),
+    links: Mapping[int, str] | None = None,
+    *,
+    together: bool = False,
+) -> Page:
+    """The whole report.
+
+    Args:
+        document: the content of `overall_results.json`.
+        figures: of the sweep.
+        links: paths from the page to the reports of trials, by number.
+        together: whether all parameters of a trial share a column, as a terminal needs it.
+    """
+    ranked = Notes([f"Ranked {document['ranking']['reason']}."], "quiet")
+    problems = Notes(document["problems"], "problem")
+    command = Notes(next_lines(document), "command")
+    lead = (Facts(headline_facts(document)), ranked, problems, Notes([best_line(document)]), command)
+    sections = [Section("Leaderboard", [leaderboard(document, links or {}, together=together)])]
+    if figures:
+        sections.append(Section("Figures", [Figures(figures)]))
     failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
-    for title, entries in (("Failures", failures), ("Interrupted, to be repeated", interrupted)):
-        _print_ended_badly(console, title, entries, rows)
-    flagged = {flag: result for flag in FLAGS if (result := flagged_trials(document, flag))}
-    if flagged:
-        console.print(Text("\nSanity", "bold"))
-        for flag, result in flagged.items():
-            console.print(Text(f"  {flag} ({FLAGS[flag]}): {', '.join(map(str, result))}"), soft_wrap=True)
+    interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
+    sections.append(Section("Failures", [ended_badly("Trials that failed", failures)], detail=not failures))
+    if interrupted:
+        line = "Killed with the sweep, through no fault of their own; a resumed sweep repeats them."
+        blocks: list[Block] = [Notes([line], "quiet"), ended_badly("Trials that were interrupted", interrupted)]
+        sections.append(Section("Interrupted", blocks))
+    flagged = any(trial["flags"] for trial in document["trials"])
+    sections.append(Section("Sanity", [flags(document)], detail=not flagged))
+    return Page(document["name"] or document["folder"], f"{document['folder']} · {made_by(document)}", sections, lead)
 
 
-def _print_ended_badly(console: Console, title: str, entries: Sequence[Mapping[str, Any]], rows: int) -> None:
-    if not entries:
-        return
-    console.print(Text(f"\n{title}", "bold"))
-    for entry in entries[:rows]:
-        where = f" ({entry['folder']})" if entry["folder"] else ""
-        state = (entry["state"], STATE_STYLES[entry["state"]])
-        console.print(Text.assemble(f"  trial {entry['trial']} ", state, f": {entry['reason']}{where}"), soft_wrap=True)
-    if len(entries) > rows:
-        console.print(Text(f"  and {len(entries) - rows} more in overall_results.json", "dim"))
+def next_lines(document: Mapping[str, Any]) -> list[str]:
+    """The report of an ended sweep, and the command that trains its best trial in full."""
+    folder, lines = Path(document["folder"]), []
+    if document["best"] is not None and document["state"] != "running":
+        if (folder / "report.html").exists():
+            lines.append(f"Its report: {folder / 'report.html'}")
+        if (folder / "best.yaml").exists():
+            lines.append(f"To train it in full: {shlex.join(['hexlit', 'train', f'+best={folder}'])}")
+    return lines
 
 
-def flagged_trials(document: Mapping[str, Any], flag: str) -> list[int]:
-    """Numbers of the trials with the sanity flag `flag`."""
-    return sorted(trial["number"] for trial in document["trials"] if flag in trial["flags"])
+def made_by(document: Mapping[str, Any]) -> str:
+    """The state of the sweep, its start, and its sampler and pruner."""
+    parts = [document["state"]]
+    if document["started"] is not None:
+        parts.append(f"begun {datetime.fromtimestamp(document['started']):%Y-%m-%d %H:%M}")
+    if document["kind"] == "sequential":
+        return " · ".join([*parts, "a plain --multirun"])
+    parts += [text for text in (document["sampler"], document["pruner"]) if text]
+    return " · ".join(parts)
+
+
+def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, together: bool = False) -> Table:
+    """All trials, the best first, with their figures and parameters."""
+    shown, trials = shown_columns(document), document["trials"]
+    names = [parameter["name"] for parameter in document["parameters"]]
+    short = short_names(names)
+    columns = [Column("rank", number=True, kept=True), Column("trial", number=True, kept=True), Column("state")]
+    columns += [Column(one.heading, number=True, rank=0 if one.dropped is None else 99 - one.dropped) for one in shown]
+    columns += [Column("parameters")] if together and names else [Column(name, number=True) for name in names]
+    columns += [Column("flags")] if not together or any(trial["flags"] for trial in trials) else []
+    columns += [] if together else [Column("folder", code=True)]
+    rows = []
+    for trial in trials:
+        rank = DASH if trial["rank"] is None else str(trial["rank"])
+        rank = "front" if trial["number"] in document["ranking"]["pareto_front"] else rank
+        row = [Cell(rank, trial["rank"]), Cell(str(trial["number"]), trial["number"], link=links.get(trial["number"]))]
+        row.append(Cell(trial["state"], state=trial["state"]))
+        row += [Cell(one.text(trial), one.value(trial)) for one in shown]
+        params = trial["params"]
+        if together and names:
+            row.append(Cell(" ".join(f"{short.get(name, name)}={value_text(params[name])}" for name in params)))
+        else:
+            row += [Cell(value_text(params[name]), params[name]) if name in params else Cell(DASH) for name in names]
+        row += [Cell(", ".join(trial["flags"])), Cell(trial["folder"] or DASH)]
+        rows.append(row[: len(columns)])
+    best = next((place for place, trial in enumerate(trials) if trial["number"] == document["best"]), None)
+    return Table("Leaderboard", columns, rows, best=best, search=len(rows) > 1, empty="No trial has begun.")
+
+
+def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
+    """Trials and the reasons for their ends."""
+    columns = [Column("trial", number=True, kept=True), Column("state"), Column("reason")]
+    columns.append(Column("folder", code=True, rank=1))
+    rows = [
+        [str(entry["trial"]), Cell(entry["state"], state=entry["state"]), entry["reason"], entry["folder"] or DASH]
+        for entry in entries
+    ]
+    return Table(caption, columns, rows, search=len(rows) > 10)
+
+
+def flags(document: Mapping[str, Any]) -> Table:
+    """The sanity flags with the trials that have them."""
+    rows = []
+    for flag, meaning in FLAGS.items():
+        flagged = sorted(trial["number"] for trial in document["trials"] if flag in trial["flags"])
+        rows.append([flag, meaning, ", ".join(map(str, flagged)) or "none"])
+    return table("Sanity flags", ["flag", "meaning", "trials"], rows, names=3)
 
 
 def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -157,57 +203,10 @@ def shown_columns(document: Mapping[str, Any]) -> list[ShownColumn]:
     return [one for one in columns if one.dropped is None or any(one.value(trial) is not None for trial in trials)]
 
 
-def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Table:
-    """The first `rows` trials; parameters get columns of their own if they fit into `width`, else one together."""
-    names = [parameter["name"] for parameter in document["parameters"]]
-    trials = document["trials"][:rows]
-    flagged = any(trial["flags"] for trial in trials)
-    room = width - _FIXED - (_PARAMETERS if names else 0) - (_FLAGS if flagged else 0)
-    columns = _fitting(shown_columns(document), room)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("trial", justify="right", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    for one in columns:
-        table.add_column(Text(one.heading), justify="right", no_wrap=True)
-    used = _FIXED + sum(max(len(one.heading), 8) + 2 for one in columns)
-    apart = bool(names) and used + sum(max(len(name), 8) + 2 for name in names) <= width
-    for name in names if apart else []:
-        table.add_column(Text(name), justify="right", no_wrap=True)
-    short = short_names(names)
-    if names and not apart:
-        table.add_column("parameters", overflow="fold", min_width=_PARAMETERS - 2)
-    if flagged:
-        table.add_column("flags", style="red", no_wrap=True)
-    front = document["ranking"]["pareto_front"]
-    for trial in trials:
-        rank = "front" if trial["number"] in front else DASH if trial["rank"] is None else str(trial["rank"])
-        cells = [Text(rank), Text(str(trial["number"])), Text(trial["state"], STATE_STYLES[trial["state"]])]
-        cells += [Text(one.text(trial)) for one in columns]
-        settings = {name: value_text(value) for name, value in trial["params"].items()}
-        if apart:
-            cells += [Text(settings.get(name, DASH)) for name in names]
-        elif names:
-            cells.append(Text(" ".join(f"{short.get(name, name)}={text}" for name, text in settings.items())))
-        if flagged:
-            cells.append(Text(" ".join(trial["flags"])))
-        table.add_row(*cells, style="bold" if trial["number"] == document["best"] else "")
-    return table
-
-
 def short_names(names: Sequence[str]) -> dict[str, str]:
     """Each name without its section, such as `lr` for `optimizer.lr`, unless another name ends in the same way."""
     ends = [name.rpartition(".")[2] for name in names]
     return {name: end if ends.count(end) == 1 else name for name, end in zip(names, ends, strict=True)}
-
-
-def _fitting(columns: list[ShownColumn], room: int) -> list[ShownColumn]:
-    """The columns that fit; the least important ones are dropped first."""
-    for place in sorted({one.dropped for one in columns if one.dropped is not None}):
-        if sum(max(len(one.heading), 8) + 2 for one in columns) <= room:
-            break
-        columns = [one for one in columns if one.dropped != place]
-    return columns
 
 
 def figure_text(value: float | None) -> str:
@@ -263,18 +262,18 @@ class SweepDisplay(Display):
             return Panel(Text("reading", "dim"), title=title, title_align="left", border_style="dim")
         progress = document["progress"]
         parts: list[RenderableType] = []
-        line = Table.grid(padding=(0, 2, 0, 0))
+        line = Grid.grid(padding=(0, 2, 0, 0))
         done = min(progress["done"], progress["of"] or progress["done"])
         bar = ProgressBar(total=progress["of"], completed=done, complete_style="green", width=24)
         line.add_row(*([bar] if progress["of"] else []), Text(progress_line(document), "cyan"))
         parts += [line, Text(best_line(document))]
         running = [trial for trial in document["trials"] if trial["state"] == "running"]
         if running:
-            parts += [Text(), _running_table(running)]
+            parts += [Text(), table_for(running_table(running), self.console.width - 4)]
         ended = [trial for trial in document["trials"] if trial["state"] != "running"]
         if ended:
-            shown = {**document, "trials": ended}
-            parts += [Text(), leaderboard_table(shown, _LIVE_ROWS, self.console.width - 4)]
+            board = leaderboard({**document, "trials": ended}, {}, together=True)
+            parts += [Text(), table_for(board, self.console.width - 4, _LIVE_ROWS)]
         parts += [Text(problem, "red") for problem in document["problems"]]
         return Panel(Group(*parts), title=title, title_align="left", border_style="dim")
 
@@ -293,18 +292,16 @@ def progress_line(document: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _running_table(running: Sequence[Trial]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("running", "epoch", "time", "latest"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("parameters", overflow="fold")
-    for trial in running:
-        of = "" if trial["max_epochs"] is None else f"/{trial['max_epochs']}"
-        table.add_row(
-            Text(f"trial {trial['number']}", "green"),
-            f"{trial['epochs'] or 0}{of}",
+def running_table(running: Sequence[Trial]) -> Table:
+    """The running trials: their epochs, their time, the latest value, and their parameters."""
+    rows: list[Row] = [
+        [
+            Cell(f"trial {trial['number']}", state="running"),
+            f"{trial['epochs'] or 0}" + ("" if trial["max_epochs"] is None else f"/{trial['max_epochs']}"),
             format_duration(trial["seconds"]),
             figure_text(trial["latest"]),
-            Text(" ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items())),
-        )
-    return table
+            " ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items()),
+        ]
+        for trial in running
+    ]
+    return table("", ["running", "epoch", "time", "latest", Column("parameters")], rows)

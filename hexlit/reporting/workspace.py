@@ -143,14 +143,3 @@ def other_tasks() -> Iterator[Any]:
 def line(title: str, metrics: Sequence[str], over: str = "epoch") -> wr.LinePlot:
     """Curves of `metrics` over an axis."""
     return wr.LinePlot(title=title, x=over, y=list(metrics))
-
-
-def named_metrics(workspace: ws.Workspace) -> set[str]:
-    """Every metric that a curve or a bar of the workspace names, axes included."""
-    result: set[str] = set()
-    for panel in (panel for section in workspace.sections for panel in section.panels):
-        if isinstance(panel, wr.LinePlot) and panel.metric_regex is None:
-            result |= {str(getattr(name, "name", name)) for name in [panel.x, *panel.y]}
-        elif isinstance(panel, wr.BarPlot):
-            result |= {str(getattr(name, "name", name)) for name in panel.metrics}
-    return result

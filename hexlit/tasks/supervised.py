@@ -19,7 +19,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.reporting.ending import print_ending
+from hexlit.reporting.run import print_ending
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.checkpoints import check_whole, checkpoint_file, weights_in_use
 from hexlit.training.module import TrainedModule

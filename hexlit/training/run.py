@@ -41,7 +41,9 @@ from hexlit.training.phases import COMPILING, FINISHING, SAVING, Display
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
 from hexlit.training.usage import RunUsage
 
-log = logging.getLogger(__name__)
+
+class HasEndedError(Exception):
+    """Nothing is left to train; its argument is the summary of the run."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,12 @@ def run(
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which is also written there as `summary.json`.
 
-    Only the first of several ranks does so; the others take part, each in a folder of its own, and return nothing. A
-    run that is to continue and has done all its epochs is shown as it ended, and writes nothing.
+    Only the first of several ranks does so; the others take part, each in a folder of its own, and return nothing.
     `display_from(epoch)` shows a run that begins with `epoch`.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to continue.
+        HasEndedError: the run to continue has done all its epochs.
     """
     options = options or RunOptions()
     started = time.monotonic() if options.started is None else options.started
@@ -89,14 +91,10 @@ def run(
     refuse_for_several(profile, ranks())
     origin = folder if ranks().writes else Path(config.resume or ".")
     checkpoint, first_epoch = resumed_checkpoint(config, task, origin)
-    summary = read_json(origin / "summary.json") if checkpoint is not None else {}
-    if first_epoch == config.trainer.max_epochs and (summary.get("ending") or {}).get("why") == ALL_EPOCHS:
-        reached = summary.get("strength") or summary.get("val") or {}
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
-        text = "this run has done all its %d epochs (%s); a larger trainer.max_epochs trains on"
-        log.warning(text, first_epoch, figures or "nothing was measured")
+    ended = read_json(origin / "summary.json") if first_epoch == config.trainer.max_epochs else {}
+    if ended.get("ending", {}).get("why") == ALL_EPOCHS:
         task.close()
-        return summary
+        raise HasEndedError(ended)
     session = _Run(config, task, folder, profile, options, first_epoch)
     session.set_up(started, display_from(first_epoch))
     figures = session.fit(checkpoint)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hexlit.files import write_text_atomic
-from hexlit.reporting.summary import plain
+from hexlit.files import plain, write_text_atomic
 from hexlit.tuning.ranking import COMPARABLE, ranked_value
 from hexlit.tuning.results import SweepResults
 from hexlit.tuning.space import render

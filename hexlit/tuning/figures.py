@@ -9,10 +9,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from hexlit.files import replacing, write_text_atomic
+from hexlit.files import plain, replacing, write_text_atomic
 from hexlit.reporting.curve_figures import Bar, Line, Lines, Panel, Timeline, draw_lines, draw_timeline, slots_of
 from hexlit.reporting.figures import draw
-from hexlit.reporting.pages.page import Drawing, is_wide
+from hexlit.reporting.page import Figure as PageFigure
 from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_parallel, draw_slices
 from hexlit.reporting.study_figures import (
     Front,
@@ -23,7 +23,6 @@ from hexlit.reporting.study_figures import (
     draw_history,
     draw_importances,
 )
-from hexlit.reporting.summary import plain
 from hexlit.tuning.importances import parameter_importances
 from hexlit.tuning.ranking import COMPARABLE, MINIMIZE
 from hexlit.tuning.results import SweepResults
@@ -40,7 +39,7 @@ class FigureOfSweep:
     make: Callable[[Any], Figure]
 
 
-def write_figures(results: SweepResults, folder: Path) -> list[Drawing]:
+def write_figures(results: SweepResults, folder: Path) -> list[PageFigure]:
     """Draw all figures to `folder`: `NAME.svg`, and `NAME.json` with the data in it. Returns them for the page."""
     drawings = []
     for figure in figures_of(results):
@@ -50,7 +49,7 @@ def write_figures(results: SweepResults, folder: Path) -> list[Drawing]:
         content = {"title": figure.title, "data": _as_json(figure.data)}
         write_text_atomic(folder / f"{figure.name}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
         data = f"{folder.name}/{figure.name}.json"
-        drawings.append(Drawing(figure.name, figure.title, svg, data, wide=is_wide(svg)))
+        drawings.append(PageFigure(figure.name, figure.title, svg, data))
     return drawings
 
 

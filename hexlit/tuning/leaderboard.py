@@ -4,7 +4,7 @@ import csv
 import io
 from typing import Any
 
-from hexlit.reporting.summary import plain
+from hexlit.files import plain
 from hexlit.tuning.results import SweepResults
 from hexlit.tuning.trial_result import MEANINGS, TrialResult, as_row
 

@@ -7,8 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hexlit.files import write_text_atomic
-from hexlit.reporting.summary import plain
+from hexlit.files import plain, write_text_atomic
 from hexlit.tuning.best import write_best
 from hexlit.tuning.leaderboard import leaderboard, shown_columns
 from hexlit.tuning.ranking import PARETO
@@ -45,8 +44,8 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
     write_text_atomic(folder / LEADERBOARD_FILE, leaderboard(results))
     write_best(results)
     if figures:
-        from hexlit.reporting.pages.page import render
-        from hexlit.reporting.pages.sweep_page import sweep_page
+        from hexlit.reporting.html import render
+        from hexlit.reporting.sweep import sweep_page
         from hexlit.tuning.figures import write_figures
 
         drawn = write_figures(results, folder / "figures")

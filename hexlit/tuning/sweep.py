@@ -23,7 +23,8 @@ from hexlit.errors import UsageError
 from hexlit.files import read_json, remove_temporary, write_text_atomic
 from hexlit.interruption import says_how_to_continue
 from hexlit.locks import FolderLock
-from hexlit.reporting.sweep import SweepDisplay, print_results
+from hexlit.reporting.sweep import SweepDisplay, sweep_page
+from hexlit.reporting.text import show
 from hexlit.tuning.address import STORAGE_VARIABLE, hidden_password
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.build import build_sampler
@@ -123,7 +124,7 @@ class Sweep:
         remove_process_file(plan.folder)
         results = write_results(plan.folder, figures=True, study=self._study)
         document = as_document(results)
-        print_results(document, self._console, LEADING)
+        show(sweep_page(document, together=True), self._console, rows=LEADING)
         track_sweep(self._config, plan.folder, document, group=plan.group, resumed=plan.resume)
         return self._verdict()
 

@@ -82,7 +82,7 @@ class Thinking:
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
         enough = stop_at(time.monotonic() + seconds, until)
         if opens_fairly(thinker, board):
-            values = opening_values(thinker, board.size, enough)
+            values, _ = opening_values(thinker, board.size, enough)
             cell = fairest(values)
             return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
         simulations = request.simulations or self._settings.search.simulations
@@ -157,9 +157,9 @@ class Thinking:
         return {"type": "look", "value": value, "policy": shares, "final": True}
 
     def _openings(self, name: str, board: Board, until: Callable[[], bool]) -> Answer:
-        values = opening_values(self._thinker(name, Board(board.size)), board.size, until)
+        values, doubt = opening_values(self._thinker(name, Board(board.size)), board.size, until)
         named = {format_cell(cell, board.size): value for cell, value in values.items()}
-        return {"type": "openings", "values": named, "final": True}
+        return {"type": "openings", "values": named, "doubt": doubt, "final": True}
 
     def _review(self, request: Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
@@ -172,7 +172,7 @@ class Thinking:
 
 def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
     """The study of the empty board under the swap rule: the fairer a first stone, the better, as it may be swapped."""
-    values = opening_values(thinker, size, until)
+    values, _ = opening_values(thinker, size, until)
     policy, _ = thinker.look(Board(size).cells, BLACK)
     fair = sorted(values, key=lambda cell: abs(values[cell]))
     candidates = [

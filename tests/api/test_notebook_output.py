@@ -4,6 +4,7 @@ import pytest
 
 from hexlit.api.machine import Checkup
 from hexlit.api.status import console_for
+from hexlit.reporting.page import Page
 
 
 def test_a_quiet_console_shows_nothing_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,7 +17,6 @@ def test_the_report_of_the_doctor_is_plain_text_where_a_kernel_asks_for_colours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(
-        "hexlit.reporting.doctor.print_report", lambda found, console: console.print("[bold]works[/bold]")
-    )
+    page = Page("works", "", [])
+    monkeypatch.setattr("hexlit.reporting.doctor.doctor_page", lambda found: page)
     assert str(Checkup({})) == "works\n"

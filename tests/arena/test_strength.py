@@ -9,7 +9,7 @@ import pytest
 from hexlit.arena.config import EvaluationConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
-from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
+from hexlit.arena.strength import SHOWN_MISTAKES, SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
@@ -203,11 +203,11 @@ def test_mistakes_are_won_positions_that_the_move_gives_away() -> None:
     won = positions.only(positions.won)
     best = won.winning_moves.argmax(1).astype(np.int16)
     values = np.full(len(won), 0.5, np.float32)
-    assert mistakes(won, Judgement(best, values)) == []
+    assert mistakes(won, Judgement(best, values), "games") == []
     losing = (won.cells == 0) & ~won.winning_moves
     moves = np.where(losing.any(1), losing.argmax(1), best).astype(np.int16)
-    found = mistakes(won, Judgement(moves, values), most=3)
-    assert len(found) == 3
+    found = mistakes(won, Judgement(moves, values), "games")
+    assert len(found) == SHOWN_MISTAKES
     for one in found:
         assert one["move"] not in one["winning"]
         assert one["cells"][one["move"]] == 0

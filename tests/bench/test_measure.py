@@ -1,15 +1,19 @@
 """Medians, spreads and what does not count; reports in three forms."""
 
+import io
 import json
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.bench import measure
 from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate, not_measured
 from hexlit.bench.report import Report
+from hexlit.reporting.bench import bench_page
+from hexlit.reporting.text import markdown, show
 
 
 class Clock:
@@ -74,19 +78,22 @@ def test_json_names_device_precision_threads_and_torch_of_every_figure() -> None
 @pytest.mark.row("A29")
 def test_markdown_is_a_table_with_the_findings_below() -> None:
     """A bar inside a cell does not break it."""
-    lines = report().to_markdown().splitlines()
+    lines = markdown(bench_page(report())).splitlines()
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 4
     assert len({line.replace("\\|", "").count("|") for line in table}) == 1
     assert "1,234 positions/s" in table[2]
     assert "7.5 s" in table[2]
     assert "no MPS device is found" in table[3]
-    assert "- bf16 is faster" in lines
+    assert "bf16 is faster" in lines
     assert "torch 2.13.0" in lines[0]
 
 
-def test_the_table_for_people_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    report().print()
-    out = capsys.readouterr().out
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_table_for_people_shows_the_same(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width, record=True)
+    show(bench_page(report()), console)
+    out = console.export_text()
     assert "1,234" in out
     assert "bf16 is faster" in out
+    assert ("quartiles" in out) is (width == 200)

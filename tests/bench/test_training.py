@@ -250,7 +250,7 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     assert {line.batch for line in lines} == {1, 4}
     absent = {line.precision: line.detail for line in lines if line.median is None}
     assert absent["winograd bfloat16"]
-    assert grid.to_markdown().count("\n|") == 2 + len(grid.rows)
+    assert {len(row) for row in grid.rows} == {len(grid.headings)}
     assert all(sentence.startswith("accelerator.inference=auto takes in") for sentence in found.findings)
     assert "batch 1" in found.findings[0]
 

@@ -34,8 +34,8 @@ def test_the_words_of_the_settings_are_those_of_the_code() -> None:
 def test_games_go_into_a_store_once_with_an_account_of_the_rest(capsys: Captured) -> None:
     assert main(["games", "import", f"source={SAMPLES}", "target=store"]) == 0
     out = capsys.readouterr().out
-    assert re.match(r"\d+ games read · 6 new games \(\d+ plies\) · 6 in store · ", out)
-    assert re.search(r"\n +\d+  duplicate +such as .*games_5x5\.\w+:\d+", out)
+    assert re.match(r"games read  new games  plies  in store +time +games/s\n +\d+ +6 +\d+ +6 ", out)
+    assert re.search(r"\n\d+  duplicate, such as .*games_5x5\.\w+:\d+\n", out)
     assert "\x1b" not in out
     assert main(["games", "import", f"source=[{SGF},{SAMPLES}]", "target=store", "json=true"]) == 0
     again = json.loads(capsys.readouterr().out)
@@ -48,11 +48,11 @@ def test_games_go_out_to_the_format_of_the_targets_name_or_to_one_by_name(capsys
     assert main(["games", "import", f"source={SGF}", "target=store"]) == 0
     assert main(["games", "export", "source=store", "target=games.hexworld"]) == 0
     out = capsys.readouterr().out
-    assert "6 games written to games.hexworld" in out
+    assert re.search(r"games written to games.hexworld .*\n +6 ", out)
     assert "Not said in hexworld" in out
     assert main(["games", "export", "source=store", "target=out.txt", "format=trmph", "ending=connected"]) == 0
     out = capsys.readouterr().out
-    assert "2 games written to out.txt" in out
+    assert re.search(r"games written to out.txt .*\n +2 ", out)
     assert "Not written" in out
     assert main(["games", "import", "source=games.hexworld", "target=store", "json=true"]) == 0
     assert json.loads(capsys.readouterr().out)["imported"] == 0
@@ -72,7 +72,7 @@ def test_a_game_is_drawn_on_the_terminal_and_as_a_picture(capsys: Captured) -> N
 def test_stats_are_text_or_json(capsys: Captured) -> None:
     assert main(["games", "stats", f"source={SGF}", "opening_plies=1"]) == 0
     out = capsys.readouterr().out
-    for part in ("6 games", "5x5 6 (100.0%)", "swap-pieces 2", "Lengths", "Openings", "Players (2)"):
+    for part in ("plies a game", "5x5 6 (100.0%)", "swap-pieces 2", "Lengths", "Openings", "Players (2)"):
         assert part in out
     assert main(["games", "stats", f"source={SGF}", "json=true", "winner=white"]) == 0
     assert json.loads(capsys.readouterr().out)["winners"] == {"black": 0, "white": 3, "unknown": 0}

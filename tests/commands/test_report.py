@@ -1,6 +1,7 @@
 """`hexlit report`: the results of a sweep, from any terminal."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -35,9 +36,9 @@ def test_a_sweep_is_reported_by_its_path_or_as_the_newest(
     assert main(["report", *words, "figures=false"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "3 of 3 trials done · 2 complete · 1 failed" in out
+    assert re.search(r"trials done  complete  failed .*\n +3 of 3 +2 +1 ", out)
     assert "best: trial 2 · strength.score 0.9000" in out
-    assert "trial 1 failed: killed by SIGKILL (trial-001)" in out
+    assert re.search(r"1  failed +killed by SIGKILL +trial-001", out)
     assert out.rstrip().endswith("runs/hex5/s: overall_results.json, leaderboard.csv, best.yaml")
     assert json.loads((sweep / "overall_results.json").read_text())["best"] == 2
 
@@ -107,7 +108,7 @@ def test_a_sweep_is_watched_until_it_ends(capsys: pytest.CaptureFixture[str], mo
     # Both slots are free by now, for two trials of a minute.
     assert lines[0].endswith("1 of 4 done (1 complete), 1 running, 1:00 left, best 0.4000 (trial 0)")
     assert lines[1].endswith("1 of 4 done (1 complete), 1 interrupted, best 0.4000 (trial 0)")
-    assert "hex5 · interrupted" in lines
+    assert any(" · interrupted · " in line for line in lines)
     assert (folder / "study.journal").read_bytes() == journal
 
 

@@ -9,7 +9,7 @@ import pytest
 from hexlit.cli import main
 from hexlit.commands.report_files import kind_of, names_of_runs, newest, short_names, write_beside
 from hexlit.errors import UsageError
-from tests.reporting.pages.documents import checked, make_match, make_run
+from tests.reporting.documents import checked, make_match, make_run
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +54,30 @@ def test_a_strength_run_without_a_result_names_the_command_that_continues(
     assert main(["report", "s"]) == 2
     said = "folder=s: this measurement has not ended; continue with hexlit strength resume=s"
     assert capsys.readouterr().err == f"hexlit report: {said}\n"
+
+
+def test_a_page_goes_to_the_file_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(Path("a"))
+    assert main(["report", "a", "output=/dev/null/page.html"]) == 2
+    assert "output=/dev/null/page.html: cannot be written" in capsys.readouterr().err
+    assert main(["report", "a", "output=page.html"]) == 0
+    assert capsys.readouterr().out == "page.html\n"
+    assert "trainer.max_epochs" in checked(Path("page.html").read_text()).text
+    assert not Path("a/report.html").exists()
+
+
+def test_files_that_cannot_be_read_are_named_and_give_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run(Path("a"))
+    for name in ("summary.json", "metrics.csv", "phases.csv"):
+        (folder / name).write_bytes(b"\x00\xffnothing\n")
+    assert main(["report", "a"]) == 1
+    path, *said = capsys.readouterr().out.splitlines()
+    assert path == "a/report.html"
+    text = checked(Path(path).read_text()).text
+    for name, line in zip(("metrics.csv", "phases.csv", "summary.json"), said, strict=True):
+        assert line.startswith(f"a: {name} cannot be read")
+        assert line.removeprefix("a: ") in text
+    assert "has not ended" not in text
 
 
 @pytest.mark.row("F13")

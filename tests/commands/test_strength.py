@@ -10,7 +10,7 @@ from hexlit.arena import measures
 from hexlit.arena.measures import measure_variant
 from hexlit.commands.strength import main
 from tests.commands.tiny import save_untrained
-from tests.reporting.pages.documents import checked
+from tests.reporting.documents import checked
 
 SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24"]
 
@@ -43,7 +43,7 @@ def test_truth_is_told_as_json_and_kept_with_tables_and_figures(
     assert names == {"strength.json", "strength.md", "reliability.svg", "growth.svg", "report.html"}
     page = checked((folder / "report.html").read_text(encoding="utf-8"))
     assert "Solved: perfect play" in page.text
-    assert "Reliability of the value" in page.values("alt")
+    assert "Reliability of the value, positions from games" in page.values("alt")
 
 
 def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
@@ -52,7 +52,7 @@ def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
     monkeypatch.chdir(tmp_path)
     assert main([*SMALL, f"checkpoint={checkpoint}", "simulations=[2]"]) == 0
     text = capfd.readouterr().out
-    for part in ("Openings: the value alone", "Optimality", "Brier", "Reliability", "of 9 as in perfect play"):
+    for part in ("the value alone", "Optimality", "Brier", "Reliability", "of 9 as in perfect play"):
         assert part in text
     (folder,) = (tmp_path / "runs" / "strength").iterdir()
     assert f"written to runs/strength/{folder.name}" in text

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wandb_workspaces.reports.v2 as wr
 
 from hexlit.commands.match import main as match
 from hexlit.commands.strength import main as strength
 from hexlit.commands.train import main as train
-from hexlit.reporting.workspace import build_workspace, named_metrics
+from hexlit.reporting.workspace import build_workspace
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
 from tests.wandb_records import OfflineRun, offline_runs
@@ -120,6 +121,17 @@ def test_checkpoints_and_their_games_are_artifacts(sessions: list[OfflineRun], f
     kept = Path(last[2]["files"]["last.ckpt"])
     assert kept.read_bytes() == (folder / "run" / "checkpoints" / "last.ckpt").read_bytes()
     assert set(last[0]["files"]) == {path.name for path in (folder / "run" / "games").glob("part-*.parquet")}
+
+
+def named_metrics(workspace: Any) -> set[str]:
+    """Every metric that a curve or a bar of the workspace names, axes included."""
+    result: set[str] = set()
+    for panel in (panel for section in workspace.sections for panel in section.panels):
+        if isinstance(panel, wr.LinePlot) and panel.metric_regex is None:
+            result |= {str(getattr(name, "name", name)) for name in [panel.x, *panel.y]}
+        elif isinstance(panel, wr.BarPlot):
+            result |= {str(getattr(name, "name", name)) for name in panel.metrics}
+    return result
 
 
 @pytest.mark.row("F12")

@@ -35,7 +35,7 @@ from hexlit.training.phases import PhaseTotals
 from hexlit.training.usage import RunUsage
 from tests.commands.tiny import TINY
 from tests.hex.reference import Game
-from tests.reporting.pages.documents import checked
+from tests.reporting.documents import checked
 
 
 @dataclass(frozen=True)

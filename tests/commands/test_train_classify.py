@@ -18,7 +18,7 @@ from hexlit.tasks.classify.data import TextBatch
 from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
-from tests.reporting.pages.documents import checked
+from tests.reporting.documents import checked
 from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import save, sentences
 from tests.tuning.forked import FORKED

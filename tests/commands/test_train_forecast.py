@@ -28,7 +28,7 @@ from hexlit.tasks.forecast.evaluation import error_table, load_forecaster
 from hexlit.tasks.forecast.module import ForecastDataModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
-from tests.reporting.pages.documents import checked
+from tests.reporting.documents import checked
 from tests.tasks.forecast.tables import START, hourly, make_config, make_module, make_profile, make_trainer, save
 from tests.tuning.forked import FORKED
 from tests.wandb_records import offline_runs
@@ -197,7 +197,7 @@ def test_what_is_printed_is_nowhere_cut(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     run = train(tmp_path, table, "trainer.max_epochs=1", "figures=0")
-    said = capsys.readouterr().out.partition("finished in")[2]
+    said = capsys.readouterr().out.partition("wall time")[2]
     assert "…" not in said
     assert max(map(len, said.splitlines())) <= width
     model = next(row for row in summary_of(run)["test"] if (row["forecaster"], row["horizon"]) == ("model", "all"))

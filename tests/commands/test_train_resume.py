@@ -278,7 +278,7 @@ def test_resuming_a_finished_run_says_what_it_reached_and_changes_nothing(
     shutil.copytree(uninterrupted, folder)
     assert main([f"resume={folder}"]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
-    assert re.search(r"this run has done all its 4 epochs \(.*search_optimality [\d.]+, .*\)", said)
+    assert re.search(r"This run has done all its 4 epochs, with .*search_optimality [\d.]+, ", said)
     names = [path.relative_to(folder) for path in folder.rglob("*") if path.suffix in (".json", ".csv", ".ckpt")]
     assert [name for name in names if (folder / name).read_bytes() != (uninterrupted / name).read_bytes()] == []
 

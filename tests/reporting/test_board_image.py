@@ -5,8 +5,8 @@ from PIL import Image
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.reporting import board_image
 from hexlit.reporting.board_image import game_image, openings_image
+from hexlit.reporting.board_svg import BAD, CELL, GOOD, MARK, SIDE, STONE, centre
 
 
 def colours(picture: Image.Image) -> set[tuple[int, int, int]]:
@@ -19,11 +19,11 @@ def rgb(name: str) -> tuple[int, int, int]:
     return tuple(bytes.fromhex(name[1:]))  # type: ignore[return-value]
 
 
-def test_wins_are_green_losses_red_and_mistakes_ringed() -> None:
+def test_wins_are_blue_losses_red_and_mistakes_ringed() -> None:
     right = openings_image([1.0, -1.0, -1.0, 1.0], [True, False, False, True])
     wrong = openings_image([1.0, -1.0, -1.0, 1.0], [False, False, False, True])
-    assert {board_image._WINS, board_image._LOSES} <= colours(right)
-    ring = rgb(board_image._WRONG)
+    assert {rgb(GOOD), rgb(BAD)} <= colours(right)
+    ring = rgb(MARK)
     assert ring not in colours(right)
     assert ring in colours(wrong)
 
@@ -38,8 +38,8 @@ def test_a_map_that_is_no_board_is_refused() -> None:
 def test_a_game_shows_the_stones_of_both_and_grows_with_the_board(size: int) -> None:
     picture = game_image([0, 1], size)
     assert picture.size == game_image([], size).size
-    assert picture.width > size * board_image.SIDE
-    for cell, colour in enumerate((board_image._FILL[BLACK], board_image._FILL[WHITE], board_image._CELL)):
+    assert picture.width > size * SIDE
+    for cell, colour in enumerate((STONE[BLACK], STONE[WHITE], CELL)):
         assert beside(picture, cell, size) == pytest.approx(rgb(colour), abs=4)
     assert game_image([1, 0], size).tobytes() != picture.tobytes()
 
@@ -47,13 +47,13 @@ def test_a_game_shows_the_stones_of_both_and_grows_with_the_board(size: int) -> 
 def test_a_swap_takes_the_first_stone_away() -> None:
     """a2 swapped is White's stone on b1."""
     picture = game_image([2, 4], 2)
-    assert beside(picture, 2, 2) == pytest.approx(rgb(board_image._CELL), abs=4)
-    assert beside(picture, 1, 2) == pytest.approx(rgb(board_image._FILL[WHITE]), abs=4)
+    assert beside(picture, 2, 2) == pytest.approx(rgb(CELL), abs=4)
+    assert beside(picture, 1, 2) == pytest.approx(rgb(STONE[WHITE]), abs=4)
 
 
 def beside(picture: Image.Image, cell: int, size: int) -> tuple[int, int, int]:
     """The colour of the cell between its number and its border."""
-    x, y = board_image._Board(size)._centre(cell)
-    found = picture.getpixel((round(x / 2 - 0.45 * board_image.SIDE), round(y / 2 - 0.3 * board_image.SIDE)))
+    x, y = centre(cell, size)
+    found = picture.getpixel((round(x - 0.38 * SIDE), round(y - 0.25 * SIDE)))
     assert isinstance(found, tuple)
     return found  # type: ignore[return-value]

@@ -62,17 +62,17 @@ def test_shares_are_percents_and_the_largest_is_the_darkest() -> None:
     shares[[3, 5, 7]] = 0.7, 0.295, 0.005
     notes = share_notes(shares)
     assert {cell: note.text for cell, note in notes.items()} == {3: "70", 5: "30"}
-    assert notes[3].shade == "#d9541e"
-    assert fills(drawn(notes=notes))[3] == "#d9541e"
+    assert notes[3].shade == "#d9541eff"
+    assert fills(drawn(notes=notes))[3:5] == [CELL, "#d9541e"]
 
 
 def test_values_have_their_sign_and_two_colours() -> None:
     notes = value_notes({0: 0.994, 1: -1.0, 2: -0.001})
     assert [note.text for note in notes.values()] == ["+99", "-100", "-0"]
     blue, red, neither = (note.shade for note in notes.values())
-    assert int(blue[5:], 16) > int(blue[1:3], 16)
-    assert int(red[5:], 16) < int(red[1:3], 16)
-    assert neither == CELL
+    assert int(blue[5:7], 16) > int(blue[1:3], 16)
+    assert int(red[5:7], 16) < int(red[1:3], 16)
+    assert neither[7:] == "00"
 
 
 def test_colours_blend_and_the_ink_reads_on_them() -> None:
@@ -95,4 +95,4 @@ def test_nothing_is_drawn_outside_the_paper(size: int) -> None:
 
 def test_cells_are_where_their_names_say() -> None:
     cell = parse_cell("d1", 4)
-    assert fills(drawn(notes={cell: CellNote(shade="#123456")}))[3] == "#123456"
+    assert fills(drawn(notes={cell: CellNote(shade="#123456")}))[4] == "#123456"

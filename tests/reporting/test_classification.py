@@ -11,12 +11,13 @@ from hexlit.reporting.classification import (
     ConfusionMatrix,
     data_lines,
     draw_confusion,
-    error_lines,
+    error_table,
     padding_line,
-    print_classify_summary,
+    report_sections,
     score_tables,
 )
 from hexlit.reporting.figures import draw
+from hexlit.reporting.run import print_end
 
 SCORES = {"accuracy": 0.9, "macro_f1": 0.8, "log_loss": 0.3, "ece": 0.05, "brier": 0.2}
 TEST: dict[str, Any] = {
@@ -75,7 +76,7 @@ def test_the_network_stands_beside_the_baseline() -> None:
     ]
     assert by_class.rows == [["a", "1.000", "0.500", "0.667", "4"]]
     assert confusion.rows == [["a", "2", "2"], ["b", "0", "6"]]
-    assert error_lines(TEST)[-1] == "  b (97.0%) instead of a: One [bold] text"
+    assert error_table(TEST).rows == [["b", "97.0%", "a", "One [bold] text"]]
 
 
 def test_a_summary_without_a_look_at_the_test_set_says_nothing_of_it() -> None:
@@ -83,7 +84,8 @@ def test_a_summary_without_a_look_at_the_test_set_says_nothing_of_it() -> None:
     summary = {"data": DATA, "padding": padding, "val": {"accuracy": 0.9}, "best": {"epoch": None}, "wall_seconds": 1.0}
     for test, is_there in (({}, False), ({"test": TEST}, True)):
         console = Console(file=io.StringIO(), width=200)
-        print_classify_summary(console, {**summary, **test}, Path("run"))
+        print_end(console, {**summary, **test}, Path("run"), report_sections)
         said = console.file.getvalue()  # type: ignore[attr-defined]
         assert ("TF-IDF" in said) is is_there
-        assert "validation: accuracy 0.9" in said
+        assert "Validation" in said
+        assert "0.9000" in said

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hexlit.reporting.doctor import print_report
+from hexlit.reporting.doctor import doctor_page
+from hexlit.reporting.text import show
 
 GIB = 2**30
 
@@ -49,7 +50,7 @@ def report(*devices: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def text(found: dict[str, Any]) -> str:
     file = io.StringIO()
-    print_report(found, Console(file=file, width=100, highlight=False))
+    show(doctor_page(found), Console(file=file, width=100, highlight=False))
     return file.getvalue()
 
 

@@ -110,7 +110,7 @@ def numbered(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
     around = {(circle.get("cx"), circle.get("cy")): circle for circle in reversed(list(root.iter(f"{SPACE}circle")))}
     found = {}
     for text in root.iter(f"{SPACE}text"):
-        place = text.get("x"), f"{float(text.get('y') or 0) - 4.6:.1f}"
+        place = text.get("x"), f"{float(text.get('y') or 0) - 4.4:.1f}"
         if place in around:
             found[text.text or ""] = around[place]
     return found

@@ -1,12 +1,22 @@
-"""A match on the terminal: ratings with their intervals, scores, forfeits, the test, and progress with its end."""
+"""A match: ratings with their intervals, scores, forfeits, the test, games, and progress with its end."""
 
 import io
+import re
 import time
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 from rich.console import Console
 
-from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
+from hexlit.commands.report_files import games_of
+from hexlit.hex.notation import parse_moves
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.reporting.html import render
+from hexlit.reporting.match import MatchProgress, closest_games, match_page, ratings
+from hexlit.reporting.text import as_rows, show
+from tests.reporting.documents import NASTY, checked, make_match, match_document
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -18,10 +28,21 @@ def document(**changes: Any) -> dict[str, Any]:
             "high": 951.0,
             "bound": "at least",
             "games": 80,
+            "wins": 80,
             "score": 1.0,
             "played": None,
         },
-        {"name": "random", "elo": 0.0, "low": 0.0, "high": 0.0, "bound": "", "games": 80, "score": 0.3, "played": None},
+        {
+            "name": "random",
+            "elo": 0.0,
+            "low": 0.0,
+            "high": 0.0,
+            "bound": "",
+            "games": 80,
+            "wins": 24,
+            "score": 0.3,
+            "played": None,
+        },
         {
             "name": "worse",
             "elo": -70.6,
@@ -29,6 +50,7 @@ def document(**changes: Any) -> dict[str, Any]:
             "high": -9.0,
             "bound": "",
             "games": 80,
+            "wins": 16,
             "score": 0.2,
             "played": None,
         },
@@ -50,14 +72,15 @@ def document(**changes: Any) -> dict[str, Any]:
         "repeated": 0,
         "forfeits": [],
         "sprt": None,
+        "specs": {},
         "seconds": 12.0,
         "games_per_second": 10.0,
     } | changes
 
 
-def printed(**changes: Any) -> str:
+def printed(width: int = 140, **changes: Any) -> str:
     file = io.StringIO()
-    print_match(Console(file=file, width=140, highlight=False), document(**changes))
+    show(match_page(document(**changes)), Console(file=file, width=width, highlight=False))
     return file.getvalue()
 
 
@@ -66,28 +89,27 @@ def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval()
     deep, random, worse = (
         next(line for line in lines if line.startswith(name)) for name in ("deep", "random", "worse")
     )
-    assert deep.split()[:8] == ["deep", "≥", "+612", "+480", "to", "+951", "80", "100.0%"]
+    assert deep.split()[:9] == ["deep", "≥", "+612", "+480", "to", "+951", "80", "80", "100.0%"]
     assert random.split()[:3] == ["random", "+0", "anchor"]
     assert worse.split()[:6] == ["worse", "-71", "-138", "to", "-9", "80"]
     assert deep.count("●") == random.count("●") == worse.count("●") == 1
     assert worse.index("●") < random.index("●") < deep.index("●")
-    assert "120 games on 5x5" in lines[1]
-    assert "10.0 games/s · Black won 55.0% · pairs split 25.0%" in lines[1]
+    assert lines[0] == "Match on 5×5"
+    facts = dict(zip(re.split("  +", lines[1].strip()), re.split("  +", lines[2].strip()), strict=True))
+    assert (facts["games"], facts["games/s"], facts["won by Black"]) == ("120", "10.0", "55.0%")
+    assert facts["pairs split"] == "25.0%"
 
 
 def test_a_long_name_is_shown_to_its_end() -> None:
-    file = io.StringIO()
     names = ["two_distance-of-the-second-kind-depth2", "two_distance-of-the-second-kind-depth3"]
     players = [row | {"name": name} for row, name in zip(document()["players"], names, strict=False)]
-    print_match(Console(file=file, width=80, highlight=False), document(players=players))
-    shown = [line.split()[0] for line in file.getvalue().splitlines() if line]
-    assert "".join(shown).count("depth2") == 1
-    assert "…" not in file.getvalue()
+    text = printed(80, players=players)
+    assert "".join(line.split()[0] for line in text.splitlines() if line.strip()).count("depth2") == 1
+    assert "…" not in text
 
 
 def test_the_cross_table_counts_wins_of_the_row_against_the_column() -> None:
-    lines = printed().splitlines()
-    row = next(line for line in lines if line.startswith("2 random"))
+    row = next(line for line in printed().splitlines() if line.startswith("2 random"))
     assert row.split() == ["2", "random", "0–40", "24–16"]
 
 
@@ -98,7 +120,7 @@ def test_forfeits_are_told_with_their_notes_and_how_often() -> None:
     assert "mohex forfeited 3 games: no answer within 60 s\n" in out
     assert out.count("mohex forfeited 1 game: plays a") == 4
     assert "3 more reasons of forfeits are in match.json" in out
-    assert "2 repeated games dropped" in out
+    assert "repeated games dropped" in out
 
 
 def test_a_rating_by_the_games_that_were_played_stands_beside_one_with_forfeits() -> None:
@@ -106,9 +128,9 @@ def test_a_rating_by_the_games_that_were_played_stands_beside_one_with_forfeits(
     plain = document()["players"]
     plain[2]["played"] = {"elo": -12.3, "games": 74}
     lines = printed(forfeits=forfeits, players=plain).splitlines()
-    worse = next(line for line in lines if line.startswith("worse"))
-    assert worse.split()[5:10] == ["80", "20.0%", "3", "-12", "(74)"]
-    assert next(line for line in lines if line.startswith("deep")).split()[8:10] == ["0", "–"]
+    worse = next(line for line in lines if line.startswith("worse  "))
+    assert worse.split()[5:11] == ["80", "16", "20.0%", "3", "-12", "(74)"]
+    assert next(line for line in lines if line.startswith("deep")).split()[9:11] == ["0", "–"]
 
 
 def test_the_sequential_test_says_what_it_accepted() -> None:
@@ -121,8 +143,66 @@ def test_the_sequential_test_says_what_it_accepted() -> None:
 
 
 def test_a_match_without_games_is_printed_too() -> None:
-    out = printed(players=[], cross={}, games=0, pairs=0, black_wins=0, split_pairs=0)
-    assert "0 games on 5x5" in out
+    assert "Match on 5×5" in printed(players=[], cross={}, games=0, pairs=0, black_wins=0, split_pairs=0)
+
+
+@pytest.mark.row("F13")
+def test_the_page_has_ratings_cross_table_and_games(tmp_path: Path) -> None:
+    games = games_of(make_match(tmp_path / "m") / "games.csv", 3)
+    page = checked(render(match_page(match_document(), games, "runs/match/m", {"pairs": "1"})))
+    for expected in ("≥ +120", "anchor", "2–0", "0–2", "1. deep – random · Black won in 5", "depth=2", "the prior"):
+        assert expected in page.text
+    assert "Forfeits" not in page.text
+
+
+def test_names_of_players_are_only_text() -> None:
+    found = match_document((NASTY, "b"))
+    found["forfeits"] = [{"loser": NASTY, "note": NASTY}]
+    assert checked(render(match_page(found, [], NASTY))).text.count(NASTY) >= 6
+
+
+def test_programs_get_the_values_behind_the_ratings() -> None:
+    names, rows = as_rows(ratings(match_document()))
+    assert names[:7] == ["player", "Elo", "low", "high", "games", "wins", "score"]
+    assert rows[0][:7] == ["deep", 120.0, -10.0, 300.0, 2, 2, 1.0]
+
+
+def game(black: str, white: str, moves: str, winner: int, ending: Ending = Ending.RESIGNED) -> GameRecord:
+    return GameRecord(0, 3, swap=True, moves=np.array(parse_moves(moves, 3), np.int16), winner=winner, ending=ending,
+                      opening=0, black=black, white=white)  # fmt: skip
+
+
+GAMES = [
+    game("a", "b", "a1 a2", 1),
+    game("b", "a", "a1 a2 b1", -1),
+    game("a", "c", "a1", 1),
+    game("c", "a", "b2 a1 b1 a2", 1),
+    game("a", "c", "b2 a1 c1", 1),
+    game("c", "a", "b2 a1", 1),
+]
+"""`a` has won all games against `b`, and half of those against `c`."""
+
+
+def test_the_longest_games_of_the_closest_players_come_first() -> None:
+    found = closest_games(GAMES, 4)
+    assert [id(one) for one in found] == [id(GAMES[place]) for place in (3, 1, 4, 0)]
+    assert len(closest_games(GAMES, 99)) == len(GAMES)
+    assert closest_games([], 3) == []
+
+
+def test_a_board_shows_players_stones_and_the_end() -> None:
+    last = game("new", "old", "a1 swap-pieces b2 c3 b1 a2 b3", 1, Ending.CONNECTED)
+    file = io.StringIO()
+    show(match_page(match_document(), [last], boards=1), Console(file=file, width=80))
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    start = lines.index("X new – O old: Black connects after 7 moves")
+    assert lines[start + 1 : start + 6] == [
+        "   a b c",
+        " 1 O X . 1",
+        "  2 O X . 2",
+        "   3 .(X)O 3",
+        "      a b c",
+    ]
 
 
 def test_progress_tells_pace_and_time_left_in_plain_lines_where_there_is_no_terminal() -> None:
@@ -151,23 +231,3 @@ def test_progress_draws_a_bar_on_a_terminal() -> None:
         progress.advance(2)
     assert "4/10" in file.getvalue()
     assert "games/s" in file.getvalue()
-
-
-def test_compiling_is_one_line_where_nothing_can_be_drawn_over() -> None:
-    file = io.StringIO()
-    with KernelProgress(52, console=Console(file=file)) as progress:
-        progress.advance(1, 52, "alpha-beta")
-        progress.advance(2, 52, "alpha-beta")
-    assert file.getvalue() == "compiling, once on this machine: alpha-beta\n"
-
-
-def test_a_terminal_sees_how_many_functions_are_compiled() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    file = Terminal()
-    with KernelProgress(52, console=Console(file=file, force_terminal=True, width=100, _environ={})) as progress:
-        progress.advance(26, 52, "alpha-beta")
-    assert "26/52" in file.getvalue()
-    assert "alpha-beta" in file.getvalue()

@@ -55,7 +55,7 @@ def drawn(folder: Path) -> dict[str, Any]:
     data = {}
     for drawing in drawings:
         svg = (folder / "figures" / f"{drawing.name}.svg").read_bytes()
-        assert svg == drawing.svg
+        assert svg == drawing.data
         assert ElementTree.fromstring(svg).tag.endswith("svg")
         text = (folder / "figures" / f"{drawing.name}.json").read_text()
         data[drawing.name] = json.loads(text, parse_constant=pytest.fail)["data"]

@@ -156,9 +156,13 @@ def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
     assert sum(look["policy"].values()) == pytest.approx(1, abs=1e-5)
     assert "b2" not in look["policy"]
     assert -1 <= look["value"] <= 1
-    values = page.ask("openings", position=game(), player="rollouts")["values"]
+    answer = page.ask("openings", position=game(), player="rollouts")
+    values = answer["values"]
     assert len(values) == 9
-    assert set(values.values()) <= {-1.0, 0.0, 1.0}  # of one playout each
+    assert set(values.values()) <= {-1.0, 0.0, 1.0}  # of one playout each, and of the cell that is equal by rotation
+    assert values["a1"] == values["c3"]
+    assert values["b1"] == values["b3"]
+    assert 0 <= answer["doubt"] <= 1
 
 
 @pytest.mark.row("F18")

@@ -9,8 +9,9 @@ import torch
 
 from hexlit.accelerate.loaders import loading_lines
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.reporting.classification import ConfusionMatrix, draw_confusion, print_classify_summary
+from hexlit.reporting.classification import ConfusionMatrix, draw_confusion, report_sections
 from hexlit.reporting.figures import draw
+from hexlit.reporting.run import print_end
 from hexlit.tasks.classify.config import ClassifyTrainConfig
 from hexlit.tasks.classify.data import TextTokens, fit_tokens
 from hexlit.tasks.classify.evaluation import report_on_test
@@ -81,4 +82,4 @@ class ClassifyTask(SupervisedTask):
         return {"data": self.data.summary(), "padding": padding}
 
     def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_classify_summary(self.console, summary, self.session.folder)
+        print_end(self.console, summary, self.session.folder, report_sections)

@@ -9,7 +9,8 @@ import torch
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.figures import draw
-from hexlit.reporting.forecasts import ForecastPanels, draw_forecasts, print_forecast_summary
+from hexlit.reporting.forecasts import ForecastPanels, draw_forecasts, report_sections
+from hexlit.reporting.run import print_end
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.tasks.forecast.evaluation import error_table, example_panels
 from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet, blank_batch
@@ -61,4 +62,4 @@ class ForecastTask(SupervisedTask):
         return {"data": self.data.summary()}
 
     def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_forecast_summary(self.console, summary, self.session.folder)
+        print_end(self.console, summary, self.session.folder, report_sections)

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from hexlit.hex.record import GameRecord
-from hexlit.reporting.pages.hex_sections import hex_sections
-from hexlit.reporting.pages.page import Section
-from hexlit.reporting.pages.run_files import RunFiles
+from hexlit.reporting.page import Section
+from hexlit.reporting.run_files import RunFiles
+from hexlit.reporting.strength import hex_sections
 
 SAMPLES = 8
 """Games in a report."""

@@ -20,8 +20,8 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
-from hexlit.reporting.ending import print_ending
-from hexlit.reporting.summary import print_summary
+from hexlit.reporting.run import print_end, print_ending
+from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -195,7 +195,7 @@ class HexTask(Task):
             close()
 
     def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_summary(self._console, summary, self._session.folder)
+        print_end(self._console, summary, self._session.folder, hex_sections)
 
     def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
         print_ending(self._console, ending, figures, command)

@@ -97,8 +97,8 @@ export class Analyst {
     if (!player) return null;
     if (tab === "openings" && this.openings?.size !== game.size) {
       const message = { do: "openings", position: { ...game, moves: [] }, player };
-      const hear = ({ values }) => {
-        this.openings = { size: game.size, values };
+      const hear = ({ values, doubt }) => {
+        this.openings = { size: game.size, values, doubt };
       };
       return { name: `openings ${player} ${game.size}`, message, hear };
     }

@@ -101,7 +101,8 @@ export function showOpenings(page) {
   let told = there ? "" : "Looking at each cell …";
   if (there && empty) {
     const fair = Object.entries(openings.values).sort((a, b) => Math.abs(a[1]) - Math.abs(b[1]))[0];
-    told = `The fairest opening: ${fair[0]}, with ${percent(chance(fair[1]))}% for Black.`;
+    const doubt = percent(openings.doubt / 2);
+    told = `The fairest opening: ${fair[0]}, with ${percent(chance(fair[1]))}% ± ${doubt}% for Black (equal cells averaged).`;
   } else if (there) {
     told = "The map belongs to the empty board.";
   }

@@ -1,0 +1,145 @@
+"""A report as one self-contained HTML file, and as the output of a notebook.
+
+The templates lie in `templates/`. Names and reasons are plain text: they cannot run code or load anything. The
+page's policy allows its one script, by its hash, and pictures that are part of the file.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from hexlit.reporting.board_svg import (
+    ON_STONE,
+    RADIUS,
+    STONE,
+    board_picture,
+    centre,
+    empty_board,
+    extent,
+    for_dark_screens,
+    opening_tag,
+)
+from hexlit.reporting.page import (
+    Block,
+    Boards,
+    Facts,
+    Figure,
+    Figures,
+    GameViewer,
+    Notes,
+    Page,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+def render(page: Page) -> str:
+    """The page as HTML.
+
+    Raises:
+        ValueError: two sections have the same title (a bug): their anchors would be the same.
+    """
+    anchors = [section.anchor for section in page.sections]
+    if len(set(anchors)) < len(anchors):
+        raise ValueError(f"sections of a page with the same address: {anchors}")
+    script = _resource("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    template = _environment().get_template("page.html.jinja")
+    return template.render(page=page, block_html=_block, style=_resource("page.css"), script=script, digest=digest)
+
+
+def notebook(page: Page) -> str:
+    """What a notebook shows of the page: its title, and the facts, notes and tables that are no details."""
+    shown: list[Block] = []
+    for block in (block for _, blocks in page.brief for block in blocks):
+        if isinstance(block, Facts):
+            shown.append(Notes([" · ".join(f"{value} {name}" for name, value in block.entries)]))
+        elif not isinstance(block, Figures | GameViewer):
+            shown.append(block)
+    template = _environment().get_template("notebook.html.jinja")
+    return template.render(title=page.title, blocks=[_block(block, "") for block in shown])
+
+
+def _block(block: Block, place: str) -> "Markup":
+    """A block of the page as HTML; `place` is a name for its parts."""
+    from markupsafe import Markup
+
+    values: dict[str, Any] = {"block": block, "place": place}
+    if isinstance(block, Figures):
+        values["pictures"] = [(one, svg := drawn(one), one.wide or is_wide(svg), _source(svg)) for one in block.figures]
+    elif isinstance(block, Boards):
+        pictures = [board_picture(board) for board in block.boards]
+        values["pictures"] = [(title, _source(for_dark_screens(svg).encode("utf-8"))) for title, svg in pictures]
+    elif isinstance(block, GameViewer):
+        values |= {"board": Markup(_viewer_board(block.size)), "data": _viewer_data(block)}
+    name = type(block).__name__.lower()
+    return Markup(_environment().get_template(f"{name}.html.jinja").render(values))
+
+
+def drawn(figure: Figure) -> bytes:
+    """The SVG of the figure."""
+    if isinstance(figure.data, bytes):
+        return figure.data
+    from hexlit.reporting.charts import draw_data
+
+    return draw_data(figure.data)
+
+
+def is_wide(svg: bytes) -> bool:
+    """Whether a figure is too wide, above 500 points, to stand beside another one."""
+    width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', svg[:2000])
+    return width is not None and float(width[1]) > 500
+
+
+def _viewer_board(size: int) -> str:
+    """The empty board, which the page's script fills with stones."""
+    opening = opening_tag(*extent(size)).replace("<svg ", "<svg class='board' role='img' ", 1)
+    lines = [opening, "<title>Board</title>", *empty_board(size), "<g class='stones'></g></svg>"]
+    return for_dark_screens("\n".join(lines))
+
+
+def _viewer_data(viewer: GameViewer) -> "Markup":
+    """The games and the places of the cells for the script, as JSON; safe inside a script element."""
+    from markupsafe import Markup
+
+    content: dict[str, Any] = {
+        "centres": [[round(place, 1) for place in centre(cell, viewer.size)] for cell in range(viewer.size**2)],
+        "radius": round(RADIUS, 1),
+        "stones": [STONE[1], STONE[-1]],
+        "inks": [ON_STONE[1], ON_STONE[-1]],
+        "games": [asdict(game) for game in viewer.games],
+    }
+    text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _source(svg: bytes) -> str:
+    """A picture as a URL.
+
+    As an image of its own: names cannot collide with those of other figures, and no script in it can run.
+    """
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
+
+
+@cache
+def _environment() -> "Environment":
+    """The environment that finds the templates and escapes all their values."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("hexlit.reporting", "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+@cache
+def _resource(name: str) -> Any:
+    from markupsafe import Markup
+
+    text = files("hexlit.reporting").joinpath("templates", name).read_text(encoding="utf-8")
+    return Markup(text)  # hexlit's own file, not a user's text, so it is not escaped

@@ -1,0 +1,203 @@
+"""A report as text: for a terminal of 60 to 200 columns, as Markdown, and as rows for programs."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from math import isqrt
+from typing import Any, Literal
+
+import numpy as np
+from rich import table as rich
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from hexlit.reporting.board import SIDES, draw_board, draw_openings
+from hexlit.reporting.page import Block, Boards, Cell, Column, Facts, Notes, OpeningsBoard, Page, PositionBoard, Table
+from hexlit.reporting.screen import GAP
+
+STATE_STYLES = {
+    "complete": "blue",
+    "pruned": "yellow",
+    "failed": "red",
+    "running": "green",
+    "interrupted": "bright_black",
+}
+_NOTES = {"plain": "", "quiet": "dim", "problem": "red", "command": ""}
+_BAR = 20  # characters of a bar
+_NARROWEST = 16  # characters that a column of text keeps on a narrow terminal
+
+
+def terminal(wide: int = 120) -> Console:
+    """The console of a report: without a terminal, and without COLUMNS, its tables may have `wide` columns."""
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = max(console.width, wide)
+    return console
+
+
+def show(page: Page, console: Console, *, rows: int | None = None) -> None:
+    """Print the page without its details: at most `rows` rows of a table, and no figures.
+
+    Without a terminal, and without COLUMNS, notes stay whole lines.
+    """
+    broken = console.is_terminal or "COLUMNS" in os.environ
+    if page.title:
+        console.print(Text(page.title, "bold"), soft_wrap=True)
+    if page.subtitle:
+        console.print(Text(page.subtitle, "dim"), soft_wrap=True)
+    for title, blocks in page.brief:
+        parts: list[RenderableType | _Line] = []
+        for block in blocks:
+            gap = isinstance(block, Table) and block.caption != title and bool(parts) and bool(title)
+            parts += [*([Text()] if gap else []), *_drawn(block, console.width, title, rows)]
+        if parts and title:
+            console.print()
+            console.print(Text(title, "bold"))
+        for part in parts:
+            whole = isinstance(part, _Line) and (part.whole or not broken)
+            console.print(part.text if isinstance(part, _Line) else part, soft_wrap=whole)
+
+
+class _Line:
+    """A line of a note, and whether a terminal may not break it."""
+
+    def __init__(self, text: Text, whole: bool) -> None:
+        self.text, self.whole = text, whole
+
+
+def _drawn(block: Block, width: int, title: str = "", rows: int | None = None) -> "Iterator[RenderableType | _Line]":
+    """The parts of a block for a terminal of `width`; none for figures and games. `title` stands above it already."""
+    if isinstance(block, Notes):
+        for line in block.lines:
+            yield _Line(Text(line, _NOTES[block.kind]), block.kind == "command")
+    elif isinstance(block, Facts):
+        if block.title:
+            yield Text(block.title, "bold")
+        yield from facts_tables(block.entries, width)
+    elif isinstance(block, Boards):
+        yield _side_by_side([_board(board) for board in block.boards], width)
+    elif isinstance(block, Table):
+        if block.caption and block.caption != title:
+            yield Text(f"{block.caption}", "bold" if not title else "italic")
+        if not block.rows:
+            yield Text(block.empty, "dim")
+            return
+        yield table_for(block, width, rows)
+        if rows is not None and len(block.rows) > rows:
+            yield Text(f"and {len(block.rows) - rows} more", "dim")
+
+
+def facts_tables(entries: Iterable[tuple[str, str]], width: int) -> Iterator[rich.Table]:
+    """The names above the figures, in as many rows as `width` needs."""
+    lines: list[list[tuple[str, str]]] = []
+    room = 0
+    for name, figure in entries:
+        needed = max(len(name), len(figure)) + GAP
+        if not lines or needed > room:
+            lines.append([])
+            room = width + GAP
+        lines[-1].append((name, figure))
+        room -= needed
+    for line in lines:
+        shown = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim")
+        for name, _ in line:
+            shown.add_column(Text(name), justify="right")
+        shown.add_row(*(Text(figure, "bold green") for _, figure in line))
+        yield shown
+
+
+def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
+    """The first `rows` rows; columns of the highest rank go until the others fit, then long texts are broken."""
+    texts = [[_text(cell) for _, cell in block.cells(row)] for row in block.rows[:rows]]
+    least, whole = [], []
+    for place, column in enumerate(block.columns):
+        longest = max((line[place].cell_len for line in texts), default=0)
+        word = max(map(len, column.heading.split()), default=0)
+        least.append(max(word, longest if column.number else min(longest, _NARROWEST)))
+        whole.append(max(len(column.heading), longest))
+    kept = list(range(len(block.columns)))
+    while sum(least[place] + GAP for place in kept) > width:
+        ranked = [place for place in kept if block.columns[place].rank]
+        if not ranked:
+            break
+        kept.remove(max(ranked, key=lambda place: (block.columns[place].rank, place)))
+    room = width - sum(least[place] + GAP for place in kept)
+    headed = any(column.heading for column in block.columns)
+    shown = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_header=headed)
+    fitted: dict[int, int | None] = dict.fromkeys(kept)
+    for place in sorted(kept, key=lambda place: whole[place] - least[place]) if room >= 0 else ():
+        fitted[place] = least[place] + (more := min(room, whole[place] - least[place]))
+        room -= more
+    for place, size in fitted.items():
+        side: Literal["right", "left"] = "right" if block.columns[place].number else "left"
+        shown.add_column(Text(block.columns[place].heading), justify=side, overflow="fold", width=size)
+    for number, line in enumerate(texts):
+        shown.add_row(*(line[place] for place in kept), style="bold" if number == block.best else "")
+    return shown
+
+
+def _text(cell: Cell) -> Text:
+    text = Text(cell.text, STATE_STYLES.get(cell.state or "", ""))
+    if cell.bar is not None:
+        begin, end, mark = (round((share or 0.0) * _BAR) for share in cell.bar)
+        line = ["━" if begin <= place < end else " " for place in range(_BAR)]
+        if cell.bar[2] is not None:
+            line[min(_BAR - 1, mark)] = "●"
+        text.append((" " if cell.text else "") + "".join(line), "cyan")
+    return text
+
+
+def _board(board: OpeningsBoard | PositionBoard) -> Text:
+    title = Text(f"{board.title}\n", "bold")
+    if isinstance(board, OpeningsBoard):
+        values = [value > 0 for value in board.values] if board.exact else board.values
+        return Text.assemble(title, draw_openings(values, board.truth))
+    cells = np.array(board.cells, np.int8)
+    drawn = draw_board(cells, isqrt(len(cells)), board.marks, last=board.ring)
+    return Text.assemble(title, drawn, (f"\n{SIDES}", "dim"))
+
+
+def _side_by_side(boards: Sequence[Text], width: int) -> RenderableType:
+    """As many boards in a row as there is room for."""
+    widest = max((line.cell_len for board in boards for line in board.split("\n")), default=1)
+    count = max(1, (width + 4) // (widest + 4))
+    lines = []
+    for place in range(0, len(boards), count):
+        line = rich.Table.grid(padding=(0, 4, 0, 0))
+        line.add_row(*boards[place : place + count])
+        lines.append(line)
+    return Group(*lines)
+
+
+def markdown(page: Page) -> str:
+    """The page without its details, figures and boards, for a README or an issue."""
+    parts = [page.title, page.subtitle]
+    for _, blocks in page.brief:
+        for block in blocks:
+            if isinstance(block, Facts):
+                parts.append("\n".join(f"- {name}: {figure}" for name, figure in block.entries))
+            elif isinstance(block, Notes):
+                parts += block.lines
+            elif isinstance(block, Table) and block.rows:
+                parts += [f"**{block.caption}**"] if block.caption else []
+                parts.append("\n".join(_markdown_rows(block)))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _markdown_rows(block: Table) -> Iterator[str]:
+    rows = [[column.heading for column in block.columns], ["---:" if one.number else "---" for one in block.columns]]
+    rows += [[cell.text for _, cell in block.cells(row)] for row in block.rows]
+    for row in rows:
+        yield "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+
+
+def as_rows(block: Table) -> tuple[list[str], list[list[Any]]]:
+    """The table for programs, and for W&B: the names of its columns, and the values of its cells."""
+
+    def values(column: Column, cell: Cell) -> list[Any]:
+        if isinstance(cell.value, tuple):
+            return list(cell.value if column.names else cell.value[:1])
+        return [cell.text if cell.value is None else cell.value]
+
+    names = [name for column in block.columns for name in column.names or (column.heading,)]
+    rows = [[value for column, cell in block.cells(row) for value in values(column, cell)] for row in block.rows]
+    return names, rows

@@ -1,0 +1,271 @@
+"""Strength in reports: of a run of Hex, and of `hexlit strength`, from documents written by hand."""
+
+import io
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from hexlit.errors import UsageError
+from hexlit.reporting.board import WRONG_STYLE, draw_openings
+from hexlit.reporting.charts import draw_data
+from hexlit.reporting.html import render
+from hexlit.reporting.page import Facts, Page
+from hexlit.reporting.run_files import read_run
+from hexlit.reporting.strength import growth_chart, hex_sections, reliability_charts, share_cell, strength_page
+from hexlit.reporting.text import markdown, show
+from tests.reporting.documents import checked, make_run
+from tests.reporting.test_game_viewer import record
+
+STRENGTH: dict[str, Any] = {
+    "openings": 9,
+    "openings_right": 8,
+    "opening_map": [-0.5] * 4 + [0.9] + [-0.5] * 4,
+    "opening_truth": [False] * 3 + [True] * 2 + [False] * 4,
+    "search_optimality": 0.9,
+    "mistakes": [
+        {
+            "kind": "random",
+            "cells": [1, -1, 0, 0, 0, 0, 0, 0, 0],
+            "to_move": 1,
+            "move": 2,
+            "value": 0.25,
+            "winning": [3],
+        }
+    ],
+}
+
+
+@pytest.mark.row("F13")
+def test_a_run_has_its_strength_first_openings_beside_the_solved_ones_and_games(tmp_path: Path) -> None:
+    files = read_run(make_run(tmp_path / "run", strength=STRENGTH))
+    sections = hex_sections(files, [record(1, 0, 4, 3, 7)])
+    assert [section.title for section in sections] == ["Strength", "Openings", "Wins given away", "Sample games"]
+    page = checked(render(Page("p", "", sections)))
+    assert "The search's map (8 of 9 right)" in page.text
+    assert "Solved: perfect play" in page.text
+    assert "Black to move: c1 loses; value +0.25" in page.text
+    assert "network after 0 epochs · 5 moves" in page.text
+    assert hex_sections(read_run(make_run(tmp_path / "other")), []) == []
+
+
+def test_the_lost_positions_agree_with_the_share_that_the_search_kept(tmp_path: Path) -> None:
+    figures = {**STRENGTH, "search_optimality": 0.995, "positions": 1000, "games_search_optimality": 1.0}
+    for folder, mistakes, said in (("new", STRENGTH["mistakes"], False), ("old", [], True)):
+        files = read_run(make_run(tmp_path / folder, strength={**figures, "mistakes": mistakes}))
+        text = checked(render(Page("p", "", hex_sections(files)))).text
+        assert "Of 1,000 won positions on random cells the search lost 5." in text
+        assert "In positions from games it kept 100.0% of the wins." in text
+        assert ("has not kept those on random cells" in text) is said
+
+
+def test_figures_in_positions_from_games_are_not_called_those_of_the_value(tmp_path: Path) -> None:
+    figures = {"value_brier": 0.0321, "value_openings_right": 7, "games_policy_optimality": 0.98, "game_positions": 300}
+    sections = hex_sections(read_run(make_run(tmp_path / "run", strength={**STRENGTH, **figures})))
+    facts = {block.title: block.entries for section in sections for block in section.blocks if isinstance(block, Facts)}
+    assert facts["Value alone, without search"] == [("openings", "7/9"), ("Brier", "0.0321")]
+    assert facts["Positions from games"] == [("policy optimal", "98.0%"), ("positions", "300")]
+
+
+def test_one_chart_and_a_table_show_strength_by_games_operations_and_time(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run")
+    rows = (folder / "metrics.csv").read_text().splitlines()
+    more = ["strength.search_optimality,selfplay.games", "0.5,10", ",20", "0.75,30"]
+    (folder / "metrics.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(rows, more, strict=True)))
+    page = checked(render(Page("p", "", hex_sections(read_run(folder)))))
+    assert page.values("alt") == ["Strength over epochs"]
+    assert "75.0%" in page.text
+    assert "3.00 TFLOP" in page.text
+    assert "20" not in page.text.split()
+
+
+def share(hits: int, count: int) -> dict[str, Any]:
+    return {"share": hits / count if count else None, "low": 0.25, "high": 0.99, "hits": hits, "count": count}
+
+
+def optimality(simulations: int, hits: int) -> dict[str, Any]:
+    return {
+        "simulations": simulations,
+        "all": share(hits, 20),
+        "stages": {"early": share(hits, 20), "late": share(0, 0)},
+        "sources": {"strong": share(hits, 20)},
+    }
+
+
+def calibration(simulations: int, brier: float) -> dict[str, Any]:
+    empty = {"low": 0.0, "high": 0.5, "count": 0, "predicted": None, "won": None}
+    full = {"low": 0.5, "high": 1.0, "count": 30, "predicted": 0.75, "won": 0.5}
+    return {
+        "simulations": simulations,
+        "count": 30,
+        "won": 0.6,
+        "brier": brier,
+        "log_loss": 0.5,
+        "calibration_error": 0.123,
+        "sign_accuracy": 0.9,
+        "bins": [empty, full],
+    }
+
+
+ABOUT: dict[str, Any] = {
+    "what": "truth",
+    "checkpoint": "net.ckpt",
+    "board": 2,
+    "search": {"algorithm": "gumbel"},
+    "device": "cpu",
+}
+TRUTH: dict[str, Any] = ABOUT | {
+    "openings": {
+        "truth": [False, True, True, False],
+        "levels": [
+            {"simulations": 0, "map": [-0.5, 0.25, -0.75, -0.5], "right": 3},
+            {"simulations": 64, "map": [-0.9, 0.9, 0.9, -0.9], "right": 4},
+        ],
+    },
+    "positions": {
+        "games": {
+            "count": 30,
+            "won": 20,
+            "unsolved": 7,
+            "random_move": 0.4,
+            "shares": [
+                {"source": "strong", "stage": stage, "count": n, "share": n / 30, "won": 9, "mean_stones": stones}
+                for stage, n, stones in (("early", 20, 3.5), ("late", 0, None))
+            ],
+        }
+    },
+    "optimality": {"games": [optimality(0, 15), optimality(64, 19)]},
+    "calibration": {"games": [calibration(0, 0.2), calibration(64, 0.1)]},
+}
+SPEED = {"games": 1, "milliseconds": 12.5, "simulations_per_second": 5120.0, "leaves_a_call": 3.25}
+SEARCH: dict[str, Any] = ABOUT | {
+    "what": "search",
+    "games": 64,
+    "rows": [
+        {
+            "algorithm": "puct",
+            "simulations": 64,
+            "leaves": 8,
+            "root_batch": True,
+            "opponent": "unbatched",
+            "match": share(10, 20),
+            "optimality": None,
+            "one_game": SPEED,
+            "many_games": SPEED | {"games": 64},
+        }
+    ],
+}
+
+
+def printed(document: dict[str, Any], width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, record=True)
+    show(strength_page(document), console)
+    return console.export_text()
+
+
+def test_maps_of_value_and_search_stand_side_by_side_where_there_is_room() -> None:
+    titles = "the value alone", "searched, 64 simulations"
+    wide, narrow = (printed(TRUTH, width).splitlines() for width in (120, 60))
+    assert any(all(title in line for title in titles) and "positions" not in line for line in wide)
+    assert not any(all(title in line for title in titles) for line in narrow)
+    assert sum(line.count("-75!") for line in wide) == 1
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_optimality_is_told_by_simulations_with_intervals_and_by_kind_of_position(width: int) -> None:
+    text = printed(TRUTH, width)
+    assert max(map(len, text.splitlines())) <= width
+    for part in ("no search", "75.0% (25.0–99.0)", "95.0% (25.0–99.0)", "random moves", "3/4", "4/4"):
+        assert part in text
+    late = next(line for line in text.splitlines() if line.startswith("late"))
+    assert late.split() == ["late", "0", "–", "–"]
+    assert "7 draws passed over as unsolved" in text
+
+
+def test_reliability_bars_show_what_came_true_and_mark_what_was_predicted() -> None:
+    line = next(line for line in printed(TRUTH).splitlines() if line.startswith("0.5 to 1.0"))
+    assert "50.0%" in line
+    bar = line.partition("50.0%")[2].strip()
+    assert (bar.count("━"), bar.index("●")) == (10, 15)
+
+
+def test_the_tables_are_markdown_too() -> None:
+    text = markdown(strength_page(TRUTH))
+    assert "| no search | 3/4 | 75.0% (25.0–99.0) |" in text
+    assert "| 64 | 0.1000 | 0.5000 | 12.3% | 90.0% |" in text
+
+
+def test_a_board_without_truth_is_drawn_without_it() -> None:
+    openings = {"truth": None, "levels": [level | {"right": None} for level in TRUTH["openings"]["levels"]]}
+    document = TRUTH | {"openings": openings}
+    assert "wrong" not in printed(document)
+    assert b"openings right" not in draw_data(growth_chart(document)[2])
+    assert "Solved" not in checked(render(strength_page(document))).text
+
+
+def test_a_search_is_told_with_its_strength_and_its_cost() -> None:
+    cells = ["puct", "64", "8 root", "unbatched", "50.0% (25.0–99.0)", "–", "3.2", "12.50", "5.12k", "12.50", "5.12k"]
+    assert "| " + " | ".join(cells) + " |" in markdown(strength_page(SEARCH))
+    text = printed(SEARCH, 200)
+    assert all(cell in text for cell in cells)
+    assert "20 games over 10 distinct openings" in text
+    assert "5.12k" not in printed(SEARCH, 80)  # costs are the first to go
+
+
+def test_figures_are_drawn_with_their_labels() -> None:
+    ((_, _, reliability),) = reliability_charts(TRUTH)
+    for chart, part in ((reliability, b"no search: Brier 0.200"), (growth_chart(TRUTH)[2], b"openings right, of 4")):
+        figure = draw_data(chart)
+        ElementTree.fromstring(figure)
+        assert part in figure
+
+
+def test_nothing_counted_is_a_dash() -> None:
+    assert share_cell(share(0, 0)).text == "–"
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_one_level_is_shown_once(levels: int) -> None:
+    openings = TRUTH["openings"] | {"levels": TRUTH["openings"]["levels"][:levels]}
+    document = TRUTH | {
+        "openings": openings,
+        "optimality": {"games": TRUTH["optimality"]["games"][:levels]},
+        "calibration": {"games": TRUTH["calibration"]["games"][:levels]},
+    }
+    assert printed(document).count("Reliability:") == levels
+
+
+def test_opening_map_is_a_rhombus_that_marks_what_is_wrong() -> None:
+    truth = [False, False, True, True, True, True, True, False, False]
+    text = draw_openings([-0.9, -0.8, 0.7, 0.9, 0.99, 1.0, 0.8, -0.7, 0.1], truth)
+    lines = text.plain.splitlines()
+    assert [len(line) - len(line.lstrip()) for line in lines[1:4]] == [2, 4, 6]
+    assert lines[1].split() == ["1", "-90", "-80", "+70"]
+    assert lines[3].split() == ["3", "+80", "-70", "+10!"]
+    assert [text.plain[span.start : span.end] for span in text.spans if span.style == WRONG_STYLE] == [
+        "+10!",
+        " wrong! ",
+    ]
+
+
+def test_opening_map_keeps_the_sign_of_values_near_zero() -> None:
+    lines = draw_openings([0.00002, -0.0017, 0.0, None], [True, True, False, True]).plain.splitlines()
+    assert lines[1].split() == ["1", "+0", "-0!"]
+    assert lines[2].split() == ["2", "0", "?"]
+    assert "2 of 4 as in perfect play" in lines[3]
+
+
+def test_opening_map_of_judgements_without_truth_marks_nothing() -> None:
+    text = draw_openings([True, False, None, True])
+    assert text.plain.splitlines()[1].split() == ["1", "W", "L"]
+    assert text.plain.splitlines()[2].split() == ["2", "?", "W"]
+    assert "!" not in text.plain
+
+
+def test_opening_map_that_is_no_square_board_is_refused() -> None:
+    with pytest.raises(UsageError, match="map of 5 cells"):
+        draw_openings([True] * 5)
+    with pytest.raises(UsageError, match="3 true openings for a map of 4 cells"):
+        draw_openings([True] * 4, [True] * 3)
