@@ -101,6 +101,9 @@ def _offered(line: str) -> list[str]:
     name, *before = before
     if name not in COMMANDS:
         return []
-    from hexlit.commands.manual.completing import candidates
+    from hexlit.commands.quick_imports import quick_imports
 
-    return candidates(name, before, word)
+    with quick_imports():
+        from hexlit.commands.manual.completing import candidates
+
+        return candidates(name, before, word)

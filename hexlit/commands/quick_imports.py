@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quick_imports() -> Iterator[None]:
-    """Pause the garbage collector in the block: PyTorch and Lightning make a million objects, and all of them stay."""
+    """Pause the garbage collector in the block: libraries such as PyTorch make a million objects, and they stay."""
     enabled = gc.isenabled()
     gc.disable()
     try:
