@@ -17,8 +17,7 @@ constants or their names. Installed packages may add words to a field with a gro
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 from hexlit.errors import UsageError
 from hexlit.outside import entry_points_of
@@ -43,11 +42,11 @@ class Interval:
     unit: str = ""
 
     def __contains__(self, value: Any) -> bool:
-        low, high = self.ends
-        return (
-            isinstance(value, Real)
-            and (low < value or (value == low and self.text[0] == "["))
-            and (value < high or (value == high and self.text[-1] == "]"))
+        if not isinstance(value, SupportsFloat):
+            return False
+        (low, high), number = self.ends, float(value)
+        return (low < number or (value == low and self.text[0] == "[")) and (
+            number < high or (value == high and self.text[-1] == "]")
         )
 
     def __str__(self) -> str:

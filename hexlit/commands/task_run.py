@@ -92,7 +92,7 @@ def train_task(
                 ),
             )
         except HasEndedError as ended:
-            (summary,) = ended.args
+            summary = dict(ended.args[0])
             console.print(_told(summary), soft_wrap=True, highlight=False, markup=False)
             return summary
     if settings.report and writes:

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from numbers import Integral
-from typing import Any
+
+import numpy as np
 
 from hexlit.errors import UsageError
 
@@ -11,9 +11,9 @@ SWAP = "swap-pieces"
 _CELL = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
-def check_size(size: Any, largest: int = 26) -> int:
+def check_size(size: object, largest: int = 26) -> int:
     """Return `size`; raises `UsageError` unless it is a whole number from 2 to `largest`."""
-    if not isinstance(size, Integral) or not 2 <= size <= largest:
+    if not isinstance(size, int | np.integer) or not 2 <= size <= largest:
         raise UsageError(f"board={size!r}: the size of a board is a whole number from 2 to {largest}")
     return int(size)
 

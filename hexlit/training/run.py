@@ -26,14 +26,7 @@ from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget
 from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import hardware_arguments, refuse_for_several, shutdown
-from hexlit.training.evaluation import (
-    ALL_EPOCHS,
-    EarlyStopping,
-    EpochPhases,
-    EvaluationPhase,
-    command_to_go_on,
-    ending_of,
-)
+from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import FiniteGuard
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
@@ -92,7 +85,7 @@ def run(
     origin = folder if ranks().writes else Path(config.resume or ".")
     checkpoint, first_epoch = resumed_checkpoint(config, task, origin)
     ended = read_json(origin / "summary.json") if first_epoch == config.trainer.max_epochs else {}
-    if ended.get("ending", {}).get("why") == ALL_EPOCHS:
+    if checkpoint is not None and ended.get("epochs") == first_epoch:
         task.close()
         raise HasEndedError(ended)
     session = _Run(config, task, folder, profile, options, first_epoch)

@@ -14,7 +14,10 @@ TINY = ["board=3", "net=tiny", "accelerator=cpu", "accelerator.train_batch=8", "
 
 
 @pytest.mark.row("A29")
-def test_one_command_writes_markdown_and_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_one_command_writes_markdown_and_json(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     assert main([*TINY, "what=games", f"output={tmp_path}"]) == 0
     found = json.loads((tmp_path / "bench.json").read_text())
     assert [line["what"] for line in found["measurements"]] == ["complete random games", "random playouts, winner only"]
