@@ -60,6 +60,7 @@ def train_task(
 
             waiting.what = "setting up"
             task = begun.make(console)  # imports the task
+        callbacks = [*callbacks, *_own_callbacks(settings)]
         trainer = settings.trainer
 
         def display_from(epoch: int) -> TrainingProgress:
@@ -100,6 +101,32 @@ def train_task(
         if path is not None and not trial:
             console.print(f"Report: {os.path.relpath(path)}", soft_wrap=True, highlight=False, markup=False)
     return summary
+
+
+def _own_callbacks(settings: RunConfig) -> "list[L.Callback]":
+    """The callbacks of the section `callbacks`.
+
+    Raises:
+        UsageError: one has no class, or a class that is no callback of Lightning, or does not take its arguments.
+    """
+    import lightning as L
+    from hydra.utils import get_class, instantiate
+
+    result = []
+    for name, node in settings.callbacks.items():
+        target = node.get("_target_") if isinstance(node, dict) else None
+        key = f"callbacks.{name}._target_"
+        if not isinstance(target, str):
+            raise UsageError(f"{key}: name the class of the callback, +{key}=package.Class")
+        try:
+            known = issubclass(get_class(target), L.Callback)  # nothing else is ever called
+            made = instantiate(node) if known else None
+        except Exception as error:
+            raise UsageError(f"{key}={target}: {error.__cause__ or error}") from error
+        if made is None:
+            raise UsageError(f"{key}={target}: must be a subclass of lightning.Callback")
+        result.append(made)
+    return result
 
 
 def _told(summary: dict[str, Any]) -> str:

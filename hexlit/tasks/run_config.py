@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.errors import UsageError
@@ -34,6 +35,9 @@ class RunConfig(Settings):
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
     sweep: SweepConfig = field(default_factory=SweepConfig)
+    callbacks: dict[str, Any] = field(default_factory=dict)
+    """Callbacks of Lightning, by names of your own: `+callbacks.mine._target_=package.Mine` names the class, further
+    keys are its arguments."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
