@@ -23,7 +23,7 @@ STATE_STYLES = {
 }
 _NOTES = {"plain": "", "quiet": "dim", "problem": "red", "command": ""}
 _BAR = 20  # characters of a bar
-_NARROWEST = 16  # characters that a column of text keeps on a narrow terminal
+_NARROWEST = {False: 16, True: 28}  # characters that a text keeps on a narrow terminal; True: in the first columns
 
 
 def terminal(wide: int = 120) -> Console:
@@ -103,7 +103,7 @@ def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
     for place, column in enumerate(block.columns):
         longest = max((line[place].cell_len for line in texts), default=0)
         word = max(map(len, column.heading.split()), default=0)
-        least.append(max(word, longest if column.number else min(longest, _NARROWEST)))
+        least.append(max(word, longest if column.number else min(longest, _NARROWEST[column.kept])))
         whole.append(max(len(column.heading), longest))
     kept = list(range(len(block.columns)))
     while sum(least[place] + GAP for place in kept) > width:
