@@ -109,9 +109,9 @@ IMPORT_NAMES = {
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 CODE_LINES = {
-    "commands": 4850,
+    "commands": 4865,
     "tuning": 4360,
-    "reporting": 4200,
+    "reporting": 4080,
     "hex": 3400,
     "selfplay": 2610,
     "tasks": 2860,

@@ -120,7 +120,10 @@ def report(config: DictConfig) -> Sequence[str]:
         results = folder / {RUN: "summary.json", MATCH: "match.json"}.get(kind, "strength.json")
         if not results.is_file():
             raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not ended")
-        print(results.read_text(encoding="utf-8").rstrip())
+        try:
+            print(results.read_text(encoding="utf-8").rstrip())
+        except ValueError as error:
+            raise UsageError(f"{results}: cannot be read ({error})") from error
         return ()
     return write_page(folder, settings)
 

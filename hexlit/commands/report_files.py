@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hexlit.errors import UsageError
-from hexlit.files import read_json, write_text_atomic
+from hexlit.files import write_text_atomic
 
 if TYPE_CHECKING:  # drawing is imported only when it is needed
     from hexlit.hex.record import GameRecord
@@ -82,13 +82,14 @@ def write_report(
     from hexlit.reporting.html import render
     from hexlit.reporting.page import PAGE_FILE
     from hexlit.reporting.run_files import read_run
+    from hexlit.reporting.strength import strength_page
 
     path, kind, unread = output or folder / PAGE_FILE, kind_of(folder), []
     if kind == RUN:
         files = read_run(folder)
         page, unread = run_report(files, path, epochs, price), list(files.unread)
     else:
-        page = match_report(folder) if kind == MATCH else strength_report(folder)
+        page = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH))
     write_text_atomic(path, render(page))
     return path, unread
 
@@ -128,18 +129,30 @@ def sections_of(files: "RunFiles") -> "list[Section]":
     return sections
 
 
-def match_report(folder: Path) -> "Page":
-    """The report of the match in `folder`.
+def document_of(folder: Path, kind: str) -> dict[str, Any]:
+    """The results of the match or strength run in `folder`.
 
     Raises:
-        UsageError: it has not ended.
+        UsageError: it has not ended, or they cannot be read.
     """
+    from hexlit.reporting.run_files import read_object
+
+    path = folder / f"{kind}.json"
+    if not path.is_file():
+        what = "match" if kind == MATCH else "measurement"
+        raise UsageError(f"folder={folder}: this {what} has not ended; continue with hexlit {kind} resume={folder}")
+    try:
+        return read_object(path)
+    except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor JSON
+        raise UsageError(f"{path}: cannot be read ({error})") from error
+
+
+def match_report(folder: Path) -> "Page":
+    """The report of the match in `folder`; `UsageError` if it has not ended, or its files cannot be read."""
     from hexlit.reporting.match import match_page
     from hexlit.reporting.run_files import read_run
 
-    document = read_json(folder / "match.json")
-    if not document:
-        raise UsageError(f"folder={folder}: this match has not ended; continue with hexlit match resume={folder}")
+    document = document_of(folder, MATCH)
     games = games_of(folder / "games.csv", document["board"])
     return match_page(document, games, str(folder), read_run(folder).settings())
 
@@ -169,22 +182,6 @@ def games_of(path: Path, size: int) -> "list[GameRecord]":
         )
         for number, (row, moves) in enumerate(played)
     ]
-
-
-def strength_report(folder: Path) -> "Page":
-    """The report of the strength run in `folder`.
-
-    Raises:
-        UsageError: it has no result yet.
-    """
-    from hexlit.reporting.strength import strength_page
-
-    document = read_json(folder / "strength.json")
-    if not document:
-        raise UsageError(
-            f"folder={folder}: this measurement has not ended; continue with hexlit strength resume={folder}"
-        )
-    return strength_page(document)
 
 
 def write_comparison(

@@ -19,10 +19,9 @@ from hexlit.commands.claim import claim
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.saved_settings import settings_writer
-from hexlit.commands.strength_measures import about, check_board, measure_search, measure_truth
+from hexlit.commands.strength_measures import about, check_board, measure_search, measure_truth, progress
 from hexlit.commands.strength_parts import Parts, arguments, finished, subject_of
-from hexlit.commands.strength_progress import progress
-from hexlit.commands.strength_results import Document, show, write
+from hexlit.commands.strength_results import Document, show, track_strength, write
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
 from hexlit.search.config import BOARDS, MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
@@ -114,8 +113,6 @@ def strength(config: DictConfig) -> None:
     if settings.report:
         write_beside(folder)
     if settings.logger.wandb.mode != "disabled":
-        from hexlit.commands.tracked_strength import track_strength
-
         track_strength(settings, folder, document)
     show(document, folder, json=settings.json, markdown=settings.markdown)
 

@@ -1,12 +1,11 @@
 """The measurements of `hexlit strength`: against the exact truth, and of each way of searching."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from hexlit.commands.strength_progress import Advance
 from hexlit.commands.strength_results import Document
 from hexlit.errors import UsageError
 
@@ -14,6 +13,10 @@ if TYPE_CHECKING:  # these import torch or compile kernels: only for a measureme
     from hexlit.arena.measures import Part
     from hexlit.commands.judges import Evaluators, JudgeWith
     from hexlit.commands.strength import StrengthConfig
+
+
+Advance = Callable[[str, float], None]
+"""Called with the present activity, and the share of the work that is done, in [0, 1]."""
 
 
 def check_board(what: str, size: int) -> None:
@@ -116,3 +119,18 @@ def about(settings: "StrengthConfig", evaluators: "Evaluators", games: int) -> D
         "device": device,
         "versions": {name: version(name) for name in ("hexlit", "torch", "numba", "numpy")},
     }
+
+
+@contextmanager
+def progress() -> Iterator[Advance]:
+    """A bar with the time left on the error stream; nothing if that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from hexlit.reporting.screen import is_screen
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not is_screen(console), transient=True) as bar:
+        task = bar.add_task("measuring", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)

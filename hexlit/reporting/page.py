@@ -83,6 +83,8 @@ class Table:
     search: bool = False
     empty: str = "None."
     """Text shown in place of a table without rows."""
+    rest: str = ""
+    """The file with all rows, for those who see some of them."""
 
     def cells(self, row: Row) -> list[tuple[Column, Cell]]:
         """The cells of a row, with their columns."""

@@ -112,7 +112,8 @@ def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, togeth
         row += [Cell(", ".join(trial["flags"])), Cell(trial["folder"] or DASH)]
         rows.append(row[: len(columns)])
     best = next((place for place, trial in enumerate(trials) if trial["number"] == document["best"]), None)
-    return Table("Leaderboard", columns, rows, best=best, search=len(rows) > 1, empty="No trial has begun.")
+    more: dict[str, Any] = {"empty": "No trial has begun.", "rest": "leaderboard.csv"}
+    return Table("Leaderboard", columns, rows, best=best, search=len(rows) > 1, **more)
 
 
 def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
@@ -123,7 +124,7 @@ def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
         [str(entry["trial"]), Cell(entry["state"], state=entry["state"]), entry["reason"], entry["folder"] or DASH]
         for entry in entries
     ]
-    return Table(caption, columns, rows, search=len(rows) > 10)
+    return Table(caption, columns, rows, search=len(rows) > 10, rest="overall_results.json")
 
 
 def flags(document: Mapping[str, Any]) -> Table:

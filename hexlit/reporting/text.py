@@ -23,7 +23,7 @@ STATE_STYLES = {
 }
 _NOTES = {"plain": "", "quiet": "dim", "problem": "red", "command": ""}
 _BAR = 20  # characters of a bar
-_NARROWEST = 16  # characters that a column of text keeps on a narrow terminal
+_NARROWEST = {False: 16, True: 28}  # characters that a text keeps on a narrow terminal; True: in the first columns
 
 
 def terminal(wide: int = 120) -> Console:
@@ -39,36 +39,27 @@ def show(page: Page, console: Console, *, rows: int | None = None) -> None:
 
     Without a terminal, and without COLUMNS, notes stay whole lines.
     """
-    broken = console.is_terminal or "COLUMNS" in os.environ
-    if page.title:
-        console.print(Text(page.title, "bold"), soft_wrap=True)
-    if page.subtitle:
-        console.print(Text(page.subtitle, "dim"), soft_wrap=True)
+    for line, style in ((page.title, "bold"), (page.subtitle, "dim")):
+        if line:
+            console.print(Text(line, style), soft_wrap=True)
     for title, blocks in page.brief:
-        parts: list[RenderableType | _Line] = []
+        parts: list[RenderableType] = []
         for block in blocks:
             gap = isinstance(block, Table) and block.caption != title and bool(parts) and bool(title)
-            parts += [*([Text()] if gap else []), *_drawn(block, console.width, title, rows)]
+            parts += [*([Text()] if gap else []), *_drawn(block, console, title, rows)]
         if parts and title:
-            console.print()
-            console.print(Text(title, "bold"))
+            parts = [Text(), Text(title, "bold"), *parts]
         for part in parts:
-            whole = isinstance(part, _Line) and (part.whole or not broken)
-            console.print(part.text if isinstance(part, _Line) else part, soft_wrap=whole)
+            console.print(part, crop=False)
 
 
-class _Line:
-    """A line of a note, and whether a terminal may not break it."""
-
-    def __init__(self, text: Text, whole: bool) -> None:
-        self.text, self.whole = text, whole
-
-
-def _drawn(block: Block, width: int, title: str = "", rows: int | None = None) -> "Iterator[RenderableType | _Line]":
-    """The parts of a block for a terminal of `width`; none for figures and games. `title` stands above it already."""
+def _drawn(block: Block, console: Console, title: str, rows: int | None) -> Iterator[RenderableType]:
+    """The parts of a block for a terminal; none for figures and games. `title` stands above it already."""
+    width = console.width
     if isinstance(block, Notes):
+        whole = block.kind == "command" or not (console.is_terminal or "COLUMNS" in os.environ)
         for line in block.lines:
-            yield _Line(Text(line, _NOTES[block.kind]), block.kind == "command")
+            yield Text(line, _NOTES[block.kind], no_wrap=whole, overflow="ignore" if whole else None)
     elif isinstance(block, Facts):
         if block.title:
             yield Text(block.title, "bold")
@@ -77,13 +68,13 @@ def _drawn(block: Block, width: int, title: str = "", rows: int | None = None) -
         yield _side_by_side([_board(board) for board in block.boards], width)
     elif isinstance(block, Table):
         if block.caption and block.caption != title:
-            yield Text(f"{block.caption}", "bold" if not title else "italic")
+            yield Text(block.caption, "italic" if title else "bold")
         if not block.rows:
             yield Text(block.empty, "dim")
             return
         yield table_for(block, width, rows)
         if rows is not None and len(block.rows) > rows:
-            yield Text(f"and {len(block.rows) - rows} more", "dim")
+            yield Text(f"and {len(block.rows) - rows} more{block.rest and f' in {block.rest}'}", "dim")
 
 
 def facts_tables(entries: Iterable[tuple[str, str]], width: int) -> Iterator[rich.Table]:
@@ -94,7 +85,7 @@ def facts_tables(entries: Iterable[tuple[str, str]], width: int) -> Iterator[ric
         needed = max(len(name), len(figure)) + GAP
         if not lines or needed > room:
             lines.append([])
-            room = width + GAP
+            room = width
         lines[-1].append((name, figure))
         room -= needed
     for line in lines:
@@ -112,7 +103,7 @@ def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
     for place, column in enumerate(block.columns):
         longest = max((line[place].cell_len for line in texts), default=0)
         word = max(map(len, column.heading.split()), default=0)
-        least.append(max(word, longest if column.number else min(longest, _NARROWEST)))
+        least.append(max(word, longest if column.number else min(longest, _NARROWEST[column.kept])))
         whole.append(max(len(column.heading), longest))
     kept = list(range(len(block.columns)))
     while sum(least[place] + GAP for place in kept) > width:
@@ -139,6 +130,7 @@ def _text(cell: Cell) -> Text:
     text = Text(cell.text, STATE_STYLES.get(cell.state or "", ""))
     if cell.bar is not None:
         begin, end, mark = (round((share or 0.0) * _BAR) for share in cell.bar)
+        end = max(end, begin + (cell.bar[1] > cell.bar[0]))
         line = ["━" if begin <= place < end else " " for place in range(_BAR)]
         if cell.bar[2] is not None:
             line[min(_BAR - 1, mark)] = "●"

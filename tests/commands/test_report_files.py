@@ -135,6 +135,15 @@ def test_a_match_that_goes_on_says_how_it_ends(capsys: pytest.CaptureFixture[str
     assert "continue with hexlit match resume=m" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["m"], ["m", "json=true"]])
+def test_results_that_cannot_be_read_are_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (make_match(Path("m")) / "match.json").write_bytes(b"\xff\x00")
+    assert main(["report", *words]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("hexlit report: m/match.json: cannot be read (")
+    assert err.count("\n") == 1
+
+
 def test_as_json_the_summary_is_printed_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     folder = make_run(Path("a"))
     before = sorted(folder.rglob("*"))

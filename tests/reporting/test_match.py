@@ -108,6 +108,15 @@ def test_a_long_name_is_shown_to_its_end() -> None:
     assert "…" not in text
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int) -> None:
+    file = io.StringIO()
+    show(match_page(document()), Console(file=file, width=width, force_terminal=True, color_system=None))
+    assert max(map(len, file.getvalue().splitlines())) <= width
+    assert "…" not in file.getvalue()
+    assert ("●" in file.getvalue()) is (width >= 80)  # the picture of the intervals goes first
+
+
 def test_the_cross_table_counts_wins_of_the_row_against_the_column() -> None:
     row = next(line for line in printed().splitlines() if line.startswith("2 random"))
     assert row.split() == ["2", "random", "0–40", "24–16"]

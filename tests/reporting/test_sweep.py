@@ -138,10 +138,11 @@ def test_failures_and_flags_are_listed() -> None:
     assert re.search(r"overfitting .* none", shown)
 
 
-def test_a_long_leaderboard_is_cut_and_says_how_much_is_left() -> None:
+def test_a_long_leaderboard_is_cut_and_says_where_the_rest_is() -> None:
     found = document(*(trial(n, "failed", failure="why") for n in range(30)))
     shown = printed(found, rows=4)
-    assert shown.count("and 26 more") == 2
+    assert "and 26 more in leaderboard.csv" in shown
+    assert "and 26 more in overall_results.json" in shown
     assert len(re.findall("failed +why", shown)) == 4
 
 
