@@ -292,6 +292,8 @@ class TrainingProgress(Display):
 
 
 def _amount(phase: PhaseView) -> str:
+    if phase.goal is None and not phase.done:
+        return format_duration(phase.wall_seconds)
     return format_count(phase.done) + (f"/{format_count(phase.goal)}" if phase.goal is not None else "")
 
 
