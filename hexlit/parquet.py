@@ -29,6 +29,8 @@ def write_described(table: pa.Table, path: Path, *, distinct: Collection[str] = 
     Only readers by Arrow see the metadata of a field. The file's own key-value metadata therefore has the same text
     under `column NAME`: DuckDB shows it by `parquet_kv_metadata`, polars by `read_parquet_metadata`.
 
+    Each page has a checksum, which readers in hexlit verify.
+
     Lists, and the columns `distinct` with few repeated values, get no dictionary: it would only take room.
 
     Raises:
@@ -36,7 +38,12 @@ def write_described(table: pa.Table, path: Path, *, distinct: Collection[str] = 
     """
     repeating = [field.name for field in table.schema if field.name not in distinct]  # not of lists
     with pq.ParquetWriter(
-        path, table.schema, compression="zstd", compression_level=_LEVEL, use_dictionary=repeating
+        path,
+        table.schema,
+        compression="zstd",
+        compression_level=_LEVEL,
+        use_dictionary=repeating,
+        write_page_checksum=True,
     ) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({f"column {name}": said for name, said in descriptions(table.schema).items()})

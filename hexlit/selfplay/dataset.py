@@ -111,7 +111,7 @@ def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> NDArray[np.int
 
 def _batches(part: Path) -> Iterator[pa.RecordBatch]:
     try:
-        with pq.ParquetFile(part) as file:
+        with pq.ParquetFile(part, page_checksum_verification=True) as file:
             wrong = [name for name in COLUMNS if SCHEMA.field(name) not in list(file.schema_arrow)]
             if wrong:
                 raise pa.ArrowInvalid(f"no column {wrong[0]} as a store has it")

@@ -188,7 +188,9 @@ def _read_part(part: Path, columns: list[str] | None = None) -> pa.Table:
         lacking = set(SCHEMA.names) - set(LATER_COLUMNS) - set(pq.read_schema(part).names)
         if lacking:
             raise UsageError(f"{part}: is no part of a store of games: it has no column {min(lacking)}")
-        return pq.read_table(part, columns=columns) if columns else pq.read_table(part, schema=SCHEMA)
+        return pq.read_table(
+            part, columns=columns or None, schema=None if columns else SCHEMA, page_checksum_verification=True
+        )
     except (pa.ArrowException, OSError) as error:
         raise _damaged(part, error) from error
 

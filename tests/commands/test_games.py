@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from hexlit.cli import main
@@ -89,6 +90,19 @@ def test_verify_says_by_its_exit_code_whether_all_is_well(capsys: Captured) -> N
     assert main(["games", "verify", "source=games.wolve", "json=true"]) == 1
     verdict = json.loads(capsys.readouterr().out)
     assert (verdict["fine"], verdict["games"], len(verdict["problems"])) == (False, 1, 1)
+
+
+def test_verify_notices_any_byte_of_a_page_that_has_changed(capsys: Captured) -> None:
+    """Ids and values are any numbers, so that only a checksum tells."""
+    assert main(["games", "import", f"source={SGF}", "target=store"]) == 0
+    part = Path("store/part-000000.parquet")
+    ids = pq.ParquetFile(part).metadata.row_group(0).column(0)
+    changed = bytearray(part.read_bytes())
+    changed[ids.data_page_offset + ids.total_compressed_size - 1] ^= 0x10  # the last byte of the ids
+    part.write_bytes(changed)
+    capsys.readouterr()
+    assert main(["games", "verify", "source=store"]) == 2
+    assert "part-000000.parquet: cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
