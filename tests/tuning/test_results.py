@@ -86,27 +86,10 @@ def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
     assert [(trial.loss, trial.comparable) for trial in found.trials] == [(2.0, None), (1.0, None)]
 
 
-@pytest.mark.parametrize("name", ["pinball_loss", "absolute_error"])
-def test_any_metric_can_be_the_comparable_one(name: str, tmp_path: Path) -> None:
-    made = [
-        complete(total, metrics={"train.loss": [total], "val.loss": [total], f"val.{name}": [shared]})
-        for total, shared in ((1.0, 0.9), (2.0, 0.3))
-    ]
-    found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=name))
-    assert (found.comparable, found.ranking.order) == (f"val.{name}", (1, 0))
-    assert [trial.comparable for trial in found.by_rank()] == [0.3, 0.9]
-
-
 def test_the_comparable_loss_tells_a_rise_that_the_weights_hide(tmp_path: Path) -> None:
     metrics = {"train.loss": [3.0, 2.0, 1.0, 0.5], "train.comparable_loss": [1.0, 1.0, 2.0, 2.0]}
     found = read_results(make_sweep(tmp_path / "s", [complete(0.5, metrics=metrics)]))
     assert found.trials[0].flags == ("rising",)
-
-
-def test_a_policy_loss_is_no_weighted_total(tmp_path: Path) -> None:
-    trials = [complete(2.0, metrics=losses([2.0], [0.1])), complete(1.0, metrics=losses([1.0], [0.9]))]
-    found = read_results(make_sweep(tmp_path / "s", trials, {"train.policy_loss": "minimize"}))
-    assert (found.ranking.by, found.ranking.order) == ("objective", (1, 0))
 
 
 def test_a_complete_trial_without_a_final_loss_has_no_rank(tmp_path: Path) -> None:

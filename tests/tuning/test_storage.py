@@ -1,7 +1,6 @@
 """A study's storage: many processes at once, kills at the worst moment, and messages without passwords."""
 
 import errno
-import json
 import logging
 import os
 import signal
@@ -14,7 +13,6 @@ from typing import Any
 import optuna
 import pytest
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 
 from hexlit.errors import UsageError
 from hexlit.tuning import storage as storage_module
@@ -149,23 +147,6 @@ def test_reading_goes_on_while_others_write(tmp_path: Path) -> None:
 
 
 TORN = b'{"op_code":2,"worker_id":"w","study_id":0,"user_at'
-
-
-def test_optunas_own_journal_is_lost_after_a_torn_line(tmp_path: Path) -> None:
-    """The case that the repair exists for. When this fails, Optuna heals too, and hexlit.tuning.storage may go."""
-    path = tmp_path / "study.journal"
-    optuna.create_study(study_name="s", storage=JournalStorage(JournalFileBackend(str(path))))
-    with path.open("ab") as file:
-        file.write(TORN)
-    study = optuna.load_study(study_name="s", storage=JournalStorage(JournalFileBackend(str(path))))
-    study.set_user_attr("a", 1)
-    assert study.user_attrs == {}
-    with pytest.raises(json.JSONDecodeError):
-        study.set_user_attr("b", 1)
-    with pytest.raises(json.JSONDecodeError):
-        JournalStorage(JournalFileBackend(str(path)))
-    with pytest.raises(UsageError, match=r"study\.journal, line 2: "):
-        open_storage(str(path), tmp_path)
 
 
 @pytest.mark.parametrize("torn", [TORN, b"{", b"\0" * 9, b'{"op_code":5,"x":"' + b"y" * 200_000])
