@@ -6,13 +6,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.errors import UsageError
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("device", "gpu"),
-        ("device", "cuda:x"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value"), [("device", "gpu"), ("device", "cuda:x")])
 def test_value_out_of_range_is_refused_in_one_line_that_names_key_and_value(key: str, value: object) -> None:
     with pytest.raises(UsageError, match=f"accelerator.{key}={value}: ") as caught:
         AcceleratorConfig(**{key: value})  # type: ignore[arg-type]

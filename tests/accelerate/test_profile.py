@@ -1,12 +1,10 @@
 """A run's settings on each device."""
 
-import warnings
 from pathlib import Path
 
 import pytest
 import torch
 from omegaconf import OmegaConf
-from torch.utils.data import DataLoader, TensorDataset
 
 from hexlit.accelerate import device as device_module
 from hexlit.accelerate import precision, profile
@@ -39,16 +37,6 @@ def test_only_cuda_pins_memory(
     device: torch.device, pins: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert profile_on(device, monkeypatch).pin_memory is pins
-
-
-@pytest.mark.row("A5")
-def test_loader_with_the_profile_of_mps_warns_of_nothing(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = profile_on(MPS, monkeypatch)
-    data = TensorDataset(torch.zeros(8, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        batches = list(DataLoader(data, batch_size=4, pin_memory=made.pin_memory, num_workers=made.workers))
-    assert len(batches) == 2
 
 
 @pytest.mark.row("A5")

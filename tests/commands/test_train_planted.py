@@ -1,4 +1,4 @@
-"""A run without enough memory, with an overflowing gradient, with a slow loader, or without its device."""
+"""A run whose loss is no number, that spends time and memory where it is told to, or without its device."""
 
 import csv
 import json
@@ -120,7 +120,7 @@ def test_time_and_memory_are_found_where_they_were_spent(tmp_path: Path, monkeyp
 def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Found automatically, it is passed over; named, it is an error (see the next test)."""
+    """Found automatically, it is passed over."""
     monkeypatch.setattr(device, "why_missing", lambda asked: "" if asked.type != "mps" else "none")
     broken = "no kernel image is available for execution on the device"
     monkeypatch.setattr(device, "trial_failure", lambda asked: broken if asked.type == "cuda" else "")

@@ -62,12 +62,7 @@ def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: 
 
 
 @pytest.mark.row("A19")
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("blocks", [], "list of stages"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value", "said"), [("blocks", [], "list of stages")])
 def test_value_out_of_range_is_refused_with_what_is_right(key: str, value: object, said: str) -> None:
     with pytest.raises(UsageError, match=f"net.{key}=.*{said}"):
         NetConfig(**{key: value})  # type: ignore[arg-type]

@@ -1,8 +1,6 @@
 """Loggers: Weights & Biases offline unless asked, never a prompt, never a hang."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +104,7 @@ def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path)
         "close_loggers(built)\n"
         "sys.exit('wandb' in sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=120, cwd=CONF.parents[1])
+    done = run_apart(program, str(tmp_path), folder=CONF.parents[1], seconds=120)
     assert done.returncode == 0
 
 

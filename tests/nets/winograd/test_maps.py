@@ -1,4 +1,4 @@
-"""A layer on a map against torch's convolution in float64: every tile, every edge."""
+"""A layer on a map: what is not a number. Its products are those of the network in test_forward.py."""
 
 import numpy as np
 from numpy.typing import NDArray
