@@ -8,7 +8,7 @@ import torch
 
 from hexlit.accelerate import precision, profile
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.loaders import loader_settings, loading_lines
+from hexlit.accelerate.loaders import loading_lines
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
@@ -21,17 +21,6 @@ def made(device: str, monkeypatch: pytest.MonkeyPatch, **fields: object) -> Devi
     monkeypatch.setattr(precision, "cpu_prefers_bf16", lambda: False)
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
     return build_profile(AcceleratorConfig(**fields), DEVICE_DEFAULTS)  # type: ignore[arg-type]
-
-
-@pytest.mark.row("B1")
-@pytest.mark.parametrize(("device", "batch", "workers"), [("mps", 64, 4), ("cuda", 32, 2), ("cpu", 16, 0)])
-def test_each_device_has_batches_and_workers_of_its_own(
-    device: str, batch: int, workers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = made(device, monkeypatch)
-    assert (found.train_batch, found.evaluation_batch, found.micro_batch) == (batch, batch, batch)
-    assert (found.workers, found.persistent_workers) == (workers, workers > 0)
-    assert loader_settings(found).get("persistent_workers", False) is (workers > 0)
 
 
 @pytest.mark.row("B2")

@@ -1,12 +1,10 @@
 """A run's settings on each device."""
 
-import warnings
 from pathlib import Path
 
 import pytest
 import torch
 from omegaconf import OmegaConf
-from torch.utils.data import DataLoader, TensorDataset
 
 from hexlit.accelerate import device as device_module
 from hexlit.accelerate import precision, profile
@@ -42,16 +40,6 @@ def test_only_cuda_pins_memory(
 
 
 @pytest.mark.row("A5")
-def test_loader_with_the_profile_of_mps_warns_of_nothing(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = profile_on(MPS, monkeypatch)
-    data = TensorDataset(torch.zeros(8, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        batches = list(DataLoader(data, batch_size=4, pin_memory=made.pin_memory, num_workers=made.workers))
-    assert len(batches) == 2
-
-
-@pytest.mark.row("A5")
 def test_pinning_asked_for_where_nothing_reads_it_is_refused(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="accelerator.pin_memory=true"):
         profile_on(MPS, monkeypatch, pin_memory=True)
@@ -65,12 +53,6 @@ def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> N
     assert inference_dtype("auto", CPU) == (torch.bfloat16 if has_bf16 else torch.float32)
     assert inference_dtype("auto", CUDA) == (torch.bfloat16 if has_bf16 else torch.float16)
     assert inference_dtype("auto", MPS) == torch.float32
-
-
-@pytest.mark.row("A6")
-@pytest.mark.parametrize("asked", ["bf16-mixed", "16-mixed", "32-true"])
-def test_mps_trains_in_every_mixed_precision(asked: str) -> None:
-    assert training_precision(asked, MPS) == asked
 
 
 @pytest.mark.row("A6")
@@ -142,13 +124,6 @@ def test_bf16_is_taken_where_a_product_is_as_fast_in_it(
     assert precision.cpu_prefers_bf16() is preferred
     monkeypatch.setattr(precision, "seconds_of_formats", lambda: {"bf16": 1.0, "fp32": 1.0 if preferred else 9.0})
     assert precision.cpu_prefers_bf16() is preferred
-
-
-def test_both_formats_are_timed() -> None:
-    """The measurement itself."""
-    found = precision.seconds_of_formats()
-    assert set(found) == {"bf16", "fp32"}
-    assert all(0 < taken < 60 for taken in found.values())
 
 
 @pytest.mark.row("C3")

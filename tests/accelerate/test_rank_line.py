@@ -62,7 +62,7 @@ def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     made.close()
 
 
-@pytest.mark.parametrize("lost", range(SIZE))
+@pytest.mark.parametrize("lost", [0, SIZE - 1])
 def test_all_hear_which_rank_is_gone_and_one_of_them_tells(run: Run, lost: int) -> None:
     run.lines.pop(lost).close(goodbye=False)
     left = [rank for rank in range(SIZE) if rank != lost]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.matches import (
     ArenaGame,
     Pair,
@@ -72,25 +71,6 @@ def test_every_opening_is_played_once_with_either_colour(plies: int) -> None:
         answers = [colour for cells, colour in player.seen if np.count_nonzero(bytearray(cells)) == plies + 1]
         assert answers == [-to_move] * 10
     assert result.games == 20
-
-
-@pytest.mark.row("E5")
-@pytest.mark.parametrize(("size", "count", "plies"), [(3, 9, 1), (4, 100, 2), (5, 300, 3), (2, 4, 1)])
-def test_openings_are_different_alternating_and_undecided(size: int, count: int, plies: int) -> None:
-    """A repeated opening would count one game twice."""
-    openings = distinct_openings(size, count, plies, seed=1)
-    assert len({opening.tobytes() for opening in openings}) == count
-    assert (np.count_nonzero(openings, axis=1) == plies).all()
-    assert (openings.sum(1) == plies % 2).all()
-    assert np.array_equal(openings, distinct_openings(size, count, plies, seed=1))
-    assert not np.array_equal(openings, distinct_openings(size, count, plies, seed=2))
-
-
-def test_more_openings_than_there_are_and_decided_ones_are_refused() -> None:
-    with pytest.raises(UsageError, match="10 openings"):
-        distinct_openings(3, 10, 1, seed=0)
-    with pytest.raises(UsageError, match="openings.plies=4"):
-        distinct_openings(4, 1, 4, seed=0)
 
 
 @pytest.mark.row("E5")
@@ -210,22 +190,6 @@ def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
     ]
     for name in vars(results[0]):
         assert np.array_equal(getattr(results[0], name), getattr(results[1], name)), name
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("simulations", 0),
-        ("positions", 0),
-        ("quick_positions", 0),
-        ("every_epochs", -1),
-        ("match_pairs", 0),
-        ("rollouts", 0),
-    ],
-)
-def test_evaluation_settings_out_of_range_are_refused_by_name(key: str, value: int) -> None:
-    with pytest.raises(UsageError, match=f"evaluation.{key}={value}"):
-        EvaluationConfig(**{key: value})  # type: ignore[arg-type]
 
 
 class OfWhite:

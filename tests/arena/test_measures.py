@@ -6,8 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hexlit.arena.measures import (
     Document,
@@ -16,7 +14,6 @@ from hexlit.arena.measures import (
     Thoroughness,
     Variant,
     effort_of,
-    measure_speed,
     measure_truth,
     measure_variant,
     quarter_full,
@@ -189,12 +186,6 @@ def test_positions_of_which_none_is_won_have_no_optimality() -> None:
     assert found["optimality"] is None
 
 
-def test_a_speed_is_that_of_a_whole_search() -> None:
-    speed = measure_speed(SearchConfig(simulations=5), network(UniformEvaluator(), 5), 3, 0.0)
-    assert speed["games"] == 3
-    assert speed["simulations_per_second"] == pytest.approx(5000 / speed["milliseconds"])
-
-
 @pytest.mark.parametrize("size", [3, 5, 7, 11])
 def test_positions_that_are_timed_are_undecided_and_alternate(size: int) -> None:
     cells = quarter_full(size, 20)
@@ -216,14 +207,6 @@ def interval(hits: int, count: int) -> tuple[float, float]:
 def test_intervals_are_the_published_ones(hits: int, count: int, low: float, high: float) -> None:
     """The last is the example of Newcombe 1998."""
     assert interval(hits, count) == pytest.approx((low, high), abs=5e-5)
-
-
-@given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_an_interval_holds_its_share_and_mirrors(counts: tuple[int, int]) -> None:
-    hits, count = counts
-    low, high = interval(hits, count)
-    assert 0 <= low <= hits / count <= high <= 1
-    assert interval(count - hits, count) == pytest.approx((1 - high, 1 - low))
 
 
 def test_nothing_counted_says_nothing() -> None:

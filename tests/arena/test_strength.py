@@ -163,19 +163,6 @@ def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None
     assert all(figures[name] >= value for name, value in least.items())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"evaluations": 0}, "evaluation.proof.evaluations=0"),
-        ({"search_optimality": 99.0}, "evaluation.proof.search_optimality=99.0"),
-        ({"policy_optimality": -0.1}, "evaluation.proof.policy_optimality=-0.1"),
-    ],
-)
-def test_a_proof_that_cannot_be_is_refused(arguments: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        ProofConfig(**arguments)
-
-
 @pytest.mark.parametrize("size", [2, 8])
 def test_other_boards_are_measured_by_a_match_against_rollouts(size: int) -> None:
     assert size not in SOLVED_SIZES

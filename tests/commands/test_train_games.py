@@ -1,10 +1,8 @@
 """`hexlit train` on recorded games: validation, the six experiments, and the way on to self-play."""
 
-import json
 from pathlib import Path
 
 import lightning as L
-import numba
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -19,11 +17,9 @@ from hexlit.tasks.hex.data import GamesDataModule
 from hexlit.training.evaluation import EarlyStopping
 from hexlit.tuning.best import best_overrides
 from hexlit.tuning.trial_result import COMPLETE, TrialResult
-from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.recorded import save_games
 from tests.commands.test_train import Run, as_a_process, same_weights, train
 from tests.commands.tiny import TINY
-from tests.tuning.forked import FORKED
 
 CONF = Path(__file__).parents[2] / "conf"
 EXPERIMENTS = {
@@ -182,12 +178,6 @@ def test_a_run_on_recorded_games_plays_none_and_tells_its_phases(learned: Run) -
         assert precision["positions"] > 0
 
 
-@pytest.mark.row("A25")
-def test_the_same_run_ends_with_the_same_weights(learned: Run, games: Path, tmp_path: Path) -> None:
-    again = supervised(tmp_path, games, *LONG)
-    assert same_weights(again, learned)
-
-
 def test_self_play_begins_with_a_network_that_was_trained_on_games(learned: Run, tmp_path: Path) -> None:
     run = train(tmp_path, f"init_from={learned.folder}", "optimizer.lr=1e-12", "trainer.max_epochs=1")
     begun = torch.load(run.folder / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
@@ -261,40 +251,3 @@ def test_the_best_of_a_sweep_over_games_is_trained_on_games(tmp_path: Path, caps
     for config in (wanted, found):
         del config.optimizer.lr, config.sweep, config.best
     assert found == wanted
-
-
-@pytest.mark.slow  # six trainings in processes of their own, half a minute of importing torch alone
-@pytest.mark.row("D1")
-@pytest.mark.row("D5")
-def test_the_six_experiments_are_one_sweep_over_one_copy_of_the_games(
-    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ranked by the comparable loss of the weights that each ended with, on one validation set."""
-    varied = (
-        "optimizer",
-        "net.dropout",
-        "selfplay",
-        "policy_weight",
-        "value_weight",
-        "accelerator.threads",
-        "evaluation",
-        "trainer",
-    )
-    tiny = [override for override in TINY if not override.startswith(varied)]
-    asked = ["--multirun", "sweep=experiments", f"data.path={games}", "trainer.max_epochs=3", "hydra.sweep.dir=six"]
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)  # compiled code need not be made again
-    done = run_apart(FORKED + HEXLIT, "train", *asked, *tiny, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    results = json.loads((tmp_path / "six" / "overall_results.json").read_text())
-    trials = results["trials"]
-    assert {trial["params"]["experiment"] for trial in trials} == set(EXPERIMENTS)
-    assert [trial["state"] for trial in trials] == ["complete"] * 6
-    for trial in trials:
-        summary = json.loads((tmp_path / "six" / trial["folder"] / "summary.json").read_text())
-        assert trial["comparable"] == pytest.approx(summary["val"]["comparable_loss"], rel=1e-5)
-        assert trial["values"] == [pytest.approx(summary["val"]["comparable_loss"])]
-    ranked = sorted(trials, key=lambda trial: int(trial["rank"]))
-    assert [trial["comparable"] for trial in ranked] == sorted(trial["comparable"] for trial in trials)
-    assert len({trial["loss"] for trial in trials}) == 6
-    assert len(list((tmp_path / "cache" / "hexlit" / "games").glob("[!.]*"))) == 1

@@ -248,7 +248,7 @@ def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) 
     assert not (folder / "games" / "journal.arrows").exists()
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(sent: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C, and what batch systems send before they kill."""
     overrides = [*TINY, "trainer.max_epochs=1000", "trainer.max_time=1:00:00", "hydra.run.dir=run"]
@@ -305,7 +305,6 @@ def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
     ("override", "was"),
     [
         ("optimizer.lr=1e-5", "optimizer.lr=0.01"),
-        ("optimizer=sgd", "optimizer.name=adamw"),
         ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0"),
     ],
 )

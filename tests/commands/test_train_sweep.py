@@ -135,8 +135,8 @@ def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
     pruner = ["hydra/sweeper/pruner=threshold", "hydra.sweeper.pruner.lower=2", "hydra.sweeper.pruner.n_warmup_steps=0"]
     tiny = [override for override in TINY if not override.startswith("logger=")]
     fixed = ["--multirun", "hydra/sweeper=optuna", "hydra.sweep.dir=sweep", "optimizer.lr=interval(0.001,0.01)"]
-    with as_a_process(tmp_path):  # its trial is a process that begins with nothing imported, as always
-        assert main([*fixed, *tiny, *pruner, "hydra.sweeper.n_trials=1"]) == 2, "none came to its end"
+    command = ["train", *fixed, *tiny, *pruner, "hydra.sweeper.n_trials=1"]
+    assert run_apart(FORKED + HEXLIT, *command, folder=tmp_path).returncode == 2, "none came to its end"
     pruned = Sweep(tmp_path / "sweep")
     [trial] = pruned.trials
     assert trial.state.name == "PRUNED"

@@ -102,20 +102,6 @@ def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds
 
 
 @pytest.mark.row("E5")
-@either
-def test_a_game_in_which_the_tree_is_dropped_at_every_move_is_that_of_the_search(algorithm: str) -> None:
-    """Nothing of earlier moves is left."""
-    config, game = SearchConfig(algorithm, 40), Game(4)
-    search = LiveSearch(config, KeyedEvaluator(), size=4)
-    while not game.winner:
-        go_to(search, game)
-        search.forget()
-        result = search.run(40)
-        assert_identical(result, search_games([game], config, KeyedEvaluator()))
-        game.play(int(result.action[0]))
-
-
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("plies", [1, 2, 3])
 @pytest.mark.parametrize("swap", [False, True])
 @either
@@ -229,16 +215,6 @@ def test_a_position_that_does_not_follow_starts_anew(algorithm: str) -> None:
         search.run(10)
         search.position(np.array(game.cells, np.int8), to_move, ply)
         assert search.candidates() == []
-
-
-@either
-def test_the_same_position_again_keeps_everything(algorithm: str) -> None:
-    search = LiveSearch(SearchConfig(algorithm, 60), KeyedEvaluator(), size=4)
-    go_to(search, Game(4, moves=[5]))
-    before = search.run(60)
-    go_to(search, Game(4, moves=[5]))
-    assert_identical(search.run(50), before)
-    assert search.run(50).visits.sum() == 110
 
 
 @either
@@ -376,10 +352,3 @@ def test_an_evaluator_that_fails_leaves_a_position_that_can_be_searched(algorith
     with pytest.raises(RuntimeError, match="out of order"):
         search.run(30)
     assert_identical(search.run(30), search_games([game], SearchConfig(algorithm, 30), KeyedEvaluator()))
-
-
-@either
-def test_fewer_simulations_than_one_are_refused(algorithm: str) -> None:
-    search = LiveSearch(SearchConfig(algorithm, 30), UniformEvaluator(), size=4)
-    with pytest.raises(UsageError, match=r"^0 simulations: 1 or more are needed$"):
-        search.run(0)

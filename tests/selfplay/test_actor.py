@@ -1,6 +1,5 @@
 """Self-play: legal games with right winners and targets, the same whatever is played beside them."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -264,12 +263,6 @@ def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
     assert (counts.unresigned, counts.false_resigns) == (len(off), won_after_all)
 
 
-def test_nobody_resigns_at_the_threshold_of_one() -> None:
-    records = play(BlackIsHappy(1.0), config=SelfPlayConfig(fast_simulations=FAST, resign_threshold=1.0))
-    assert {record.ending for record in records.values()} == {Ending.CONNECTED}
-    assert {record.would_resign for record in records.values()} == {0}
-
-
 def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
     return SelfPlayConfig(
         full_share=1.0,
@@ -344,23 +337,6 @@ def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
     assert_common_games_alike(one, all_of_them)
 
 
-@pytest.mark.row("A25")
-def test_the_seed_decides_the_games() -> None:
-    """The same seed gives the same games in the same order, another seed other ones."""
-    first, again, other = play(seed=5), play(seed=5), play(seed=6)
-    assert list(first) == list(again)
-    assert_common_games_alike(first, again)
-    common = first.keys() & other.keys()
-    assert not any(np.array_equal(first[game].moves, other[game].moves) for game in common if game % 8)
-
-
-@pytest.mark.row("E9")
-def test_no_two_games_are_the_same() -> None:
-    config = SelfPlayConfig(fast_simulations=FAST, opening_share=0.0)
-    records = play(size=5, games=64, config=config, positions=3000)
-    assert len({record.moves.tobytes() for record in records.values()}) == len(records) > 200
-
-
 @pytest.mark.row("E9")
 def test_each_slot_goes_on_with_its_own_numbers() -> None:
     """No number is left out, none comes twice."""
@@ -393,14 +369,6 @@ def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> N
     assert list(found) == list(expected)
     assert_common_games_alike(found, expected)
     assert (again.games, again.positions, again.evaluations) == (counts.games, counts.positions, counts.evaluations)
-
-
-@pytest.mark.row("A24")
-def test_playing_in_two_stretches_gives_the_games_of_one() -> None:
-    """The searches that start again find the same results."""
-    actor = SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3))
-    parts = collect(actor, 60)[0] | collect(actor, 90)[0]
-    assert_common_games_alike(parts, collect(SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3)), 150)[0])
 
 
 @pytest.mark.parametrize("search", [SEARCH, PUCT])
@@ -474,34 +442,6 @@ def test_an_error_of_the_evaluator_comes_out(groups: int) -> None:
 
     with pytest.raises(ArithmeticError, match="the network broke"):
         SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3, groups=groups)).play(Broken(), positions=10)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("positions", 0),
-        ("full_share", 0),
-        ("full_share", 1.5),
-        ("fast_simulations", 0),
-        ("temperature", -0.1),
-        ("temperature_final", -1.0),
-        ("temperature_halflife", 0.0),
-        ("opening_share", -0.5),
-        ("opening_plies", -1),
-        ("resign_threshold", 0.0),
-        ("resign_threshold", 1.1),
-        ("resign_plies", 0),
-        ("resign_off_share", 2.0),
-        ("gamble_share", 1.5),
-        ("gamble_value", -0.1),
-        ("games", 0),
-        ("temperature", math.nan),
-        ("full_share", math.nan),
-    ],
-)
-def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: float) -> None:
-    with pytest.raises(UsageError, match=f"selfplay.{key}={value}"):
-        SelfPlayConfig(**{key: value})  # type: ignore[arg-type]
 
 
 def test_groups_need_a_game_each() -> None:

@@ -1,6 +1,5 @@
 """Rows that are no games: found by one check on every way in, and told by part and row."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -202,17 +201,3 @@ def test_all_rows_are_read_in_order_the_forged_among_them(tmp_path: Path) -> Non
     folder = store_of(tmp_path / "store", 0, {"size": None})
     kinds = [isinstance(row, RecordError) for row in read(folder)]
     assert kinds == [False] * 8 + [True] + [False] * 7
-
-
-def test_the_check_keeps_up_with_millions_of_moves() -> None:
-    """No time is asserted; the rate is printed (`pytest -s`)."""
-    games = 2000
-    random = np.random.default_rng(0)
-    records = [
-        GameRecord(number, 11, False, random.permutation(121)[:80].astype(np.int16), 1, Ending.RESIGNED)
-        for number in range(games)
-    ]
-    table = to_table(records)
-    started = time.perf_counter()
-    assert faults_of(table) == []
-    print(f"{games * 80 / (time.perf_counter() - started) / 1e6:.1f} million plies a second")

@@ -2,7 +2,6 @@
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -47,23 +46,6 @@ def test_a_number_that_is_no_move_does_not_keep_a_game_from_its_file() -> None:
     game = random_games(1)[0]
     game.moves[0] = 99
     assert moves_text(game).split()[0] == "?"
-
-
-def test_polars_reads_games_and_descriptions(part: Path) -> None:
-    polars: Any = pytest.importorskip("polars")
-    assert polars.read_parquet(part)[MOVES_TEXT].to_list()[0] == format_moves(GAMES[0].moves.tolist(), 4)
-    said = polars.read_parquet_metadata(part)
-    assert all(f"column {name}" in said for name in PART_SCHEMA.names)
-    assert "Hex" in said["description"]
-
-
-def test_duckdb_reads_games_and_descriptions(part: Path) -> None:
-    duckdb: Any = pytest.importorskip("duckdb")
-    won = duckdb.sql(f"select count(*) from '{part}' where winner = 1 and {MOVES_TEXT} like '%d1%'").fetchall()[0][0]
-    expected = [one for one in GAMES if one.winner == 1 and "d1" in moves_text(one)]
-    assert won == len(expected) > 0
-    rows = duckdb.sql(f"select decode(key), decode(value) from parquet_kv_metadata('{part}')").fetchall()
-    assert {f"column {name}" for name in PART_SCHEMA.names} <= {key for key, _ in rows}
 
 
 def test_a_part_of_version_3_without_texts_and_descriptions_is_read(tmp_path: Path, part: Path) -> None:

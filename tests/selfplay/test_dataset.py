@@ -256,14 +256,14 @@ def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
     assert len(copy) == len(positions)
 
 
-PROCESSES = 3
+PROCESSES = 2
 
 
 @pytest.mark.row("D5")
 def test_processes_that_start_together_build_the_arrays_once_and_map_the_same_files(tmp_path: Path) -> None:
     """One copy in memory for all, and the same batches."""
     store, cache = save(tmp_path / "store", random_games(200)), tmp_path / "cache"
-    command = [sys.executable, opens_games.__file__, str(store), str(cache), str(time.time() + 4)]
+    command = [sys.executable, opens_games.__file__, str(store), str(cache), str(time.time() + 2.5)]
     opens = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
     found = [json.loads(process.communicate(timeout=120)[0]) for process in opens]
     assert sum(one.pop("built") for one in found) == 1

@@ -82,9 +82,3 @@ def test_a_call_holds_no_more_than_the_batch_and_all_games_have_a_row(games: int
     assert rows <= 64 // parts
     assert groups * rows * parts >= games
     assert groups <= max(1, games // parts)
-
-
-@pytest.mark.parametrize("key", ["batch", "groups"])
-def test_a_value_out_of_range_is_refused(key: str) -> None:
-    with pytest.raises(UsageError, match=f"selfplay.{key}=0: must be 1 or more"):
-        SelfPlayConfig(**{key: 0})  # type: ignore[arg-type]

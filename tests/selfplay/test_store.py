@@ -1,8 +1,6 @@
 """The game store: what is appended survives any kill, and comes back once."""
 
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from hexlit.selfplay.store import (
     to_records,
     to_table,
 )
+from tests.commands.preloaded import run_apart
 
 
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
@@ -177,11 +176,11 @@ def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
 
 @pytest.mark.row("A24")
 def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) -> None:
-    """A kill can fall between any two bytes."""
+    """A kill can fall between any two bytes; every third is tried."""
     writer = GameStore(tmp_path / "writer")
     journal = tmp_path / "writer" / "journal.arrows"
     ends = [0]
-    batches = [[1], [2, 3], [4]]
+    batches = [[1], [2, 3]]
     for batch in batches:
         writer.append([record(game, plies=3) for game in batch])
         ends.append(journal.stat().st_size)
@@ -193,11 +192,11 @@ def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) 
     folder = tmp_path / "cut"
     folder.mkdir()
     torn = folder / "journal.arrows"
-    for cut, games in expected.items():
+    for cut, games in list(expected.items())[::3]:
         torn.write_bytes(whole[:cut])
         assert _read_journal(torn)["game_id"].to_pylist() == games, f"cut after byte {cut} of {ends}"
     # What is read is what a store keeps, which takes much longer: beside the ends of batches, and here and there.
-    for cut in sorted({*range(0, len(whole), 97), *(end + beside for end in ends[1:] for beside in (-1, 0, 1))}):
+    for cut in sorted({*range(0, len(whole), 397), *(end + beside for end in ends[1:] for beside in (-1, 0, 1))}):
         torn.write_bytes(whole[:cut])
         store = GameStore(folder)
         found = [one.game_id for one in store.records()]
@@ -238,12 +237,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.row("A24")
-@pytest.mark.parametrize("games", [3, 5, 13])
+@pytest.mark.parametrize("games", [3, 13])
 def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: int) -> None:
     """Kill -9."""
-    run = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), str(games)], capture_output=True, text=True, check=False
-    )
+    run = run_apart(KILLED, str(tmp_path), str(games))
     assert run.returncode == -signal.SIGKILL, run.stderr
     assert run.stdout.split() == [str(game) for game in range(games)]
     store = GameStore(tmp_path)

@@ -53,13 +53,6 @@ def test_training_ends_before_an_epoch_that_does_not_fit_and_measures_its_end(mo
     assert calls == [True]
 
 
-def test_enough_time_lets_every_epoch_run_and_leaves_the_progress_to_the_epochs() -> None:
-    watch = Watch()
-    trainer = fit(4, [TimeBudget(time.monotonic() + 1000), watch])
-    assert trainer.current_epoch == 4
-    assert watch.seen == [0.0, 0.25, 0.5, 0.75]
-
-
 @pytest.mark.parametrize("epochs", [1000, -1])
 def test_progress_follows_the_time_where_the_epochs_will_not_all_fit(
     epochs: int, monkeypatch: pytest.MonkeyPatch
@@ -98,11 +91,6 @@ def played(
         if trainer.should_stop or epoch + 1 == epochs:
             break
     return expected, shares
-
-
-def test_a_slow_first_epoch_does_not_count_as_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = played(monkeypatch, (40.0, 2.0, 2.0, 2.0), limit=100.0, epochs=1000)
-    assert found == [math.inf, math.inf, math.inf, 4 + 54 / 2]
 
 
 def test_a_slow_first_epoch_does_not_end_a_run_with_a_third_of_its_time_unused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,13 +159,6 @@ def test_slow_first_epochs_leave_the_rate_of_a_run_that_has_the_time_alone(
     assert shares == [(epoch + 1) / 100 for epoch in range(100)]
 
 
-def test_epochs_that_vary_leave_a_run_that_has_the_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every fifth epoch takes thrice as long, for the strength is measured in it."""
-    seconds = [15.0 if epoch % 5 == 4 else 5.0 for epoch in range(100)]
-    found, _ = played(monkeypatch, seconds, limit=sum(seconds) + 20.0, epochs=100)
-    assert found == [math.inf] * 100
-
-
 @pytest.mark.parametrize("epochs", [100, 1000, -1])
 @pytest.mark.parametrize(
     "seconds",
@@ -227,13 +208,6 @@ def test_operations_end_a_run_before_an_epoch_that_does_not_fit_and_the_progress
     assert watch.seen == pytest.approx([0.0, *(epoch / (2e15 / 3e14) for epoch in range(1, 6))])
 
 
-def test_operations_enough_for_every_epoch_leave_the_progress_to_the_epochs() -> None:
-    costly, watch = Costly([1.0] * 4), Watch()
-    trainer = fit(4, [costly, FlopBudget(1e6, lambda: costly.spent), watch])
-    assert trainer.current_epoch == 4
-    assert watch.seen == [0.0, 0.25, 0.5, 0.75]
-
-
 def test_a_first_epoch_beyond_the_budget_is_the_only_one() -> None:
     costly = Costly([10.0] * 4)
     assert fit(4, [costly, FlopBudget(5.0, lambda: costly.spent)]).current_epoch == 1
@@ -257,16 +231,6 @@ def test_a_budget_of_operations_goes_on_where_a_checkpoint_left_it() -> None:
         second.on_train_epoch_end(trainer, L.LightningModule())
     assert trainer.should_stop
     assert second.state_dict() == whole.state_dict()
-
-
-def test_a_resumed_run_that_has_used_up_its_operations_does_not_begin_another_epoch() -> None:
-    costly = Costly([3.0] * 9)
-    first = FlopBudget(10.0, lambda: costly.spent)
-    fit(9, [costly, first])
-    second = FlopBudget(10.0, lambda: costly.spent)
-    second.load_state_dict(first.state_dict())
-    fit(9, [costly, second])
-    assert costly.spent == 9.0
 
 
 def test_what_is_spent_is_the_share_of_the_budget_that_is_spent_furthest() -> None:

@@ -5,8 +5,6 @@ import logging
 import os
 import random
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.training.checkpoints import WholeCheckpoints, check_whole, newest_sound
+from tests.commands.preloaded import run_apart
 
 pytestmark = pytest.mark.row("A24")
 
@@ -64,7 +63,7 @@ def test_what_is_saved_is_read_back_and_nothing_else_is_left(tmp_path: Path) -> 
 @pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")
 def test_a_kill_while_one_is_written_leaves_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / "last.ckpt"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    killed = run_apart(KILLED, str(path))
     assert killed.returncode == -signal.SIGKILL
     assert WholeCheckpoints().load_checkpoint(path)["epoch"] == 0
 
@@ -110,7 +109,7 @@ def test_a_flipped_byte_of_the_weights_is_refused_in_one_line(tmp_path: Path) ->
 def test_whichever_byte_is_flipped_the_file_is_refused_or_reads_the_same(tmp_path: Path) -> None:
     path = save(tmp_path, "last.ckpt", 0)
     whole, chance, refused = path.read_bytes(), random.Random(1), 0
-    for _ in range(300):
+    for _ in range(100):
         path.write_bytes(whole)
         flip(path, chance.randrange(len(whole)))
         try:
@@ -120,10 +119,10 @@ def test_whichever_byte_is_flipped_the_file_is_refused_or_reads_the_same(tmp_pat
         else:  # a date, or a gap between two parts
             assert torch.equal(found.pop("weights"), content(0)["weights"])
             assert found == {"epoch": 0, "hyper_parameters": {"a": 1}}
-    assert refused > 250
+    assert refused > 80
 
 
-@pytest.mark.parametrize("size", [0, 1, 1000, 12_000])
+@pytest.mark.parametrize("size", [0, 12_000])
 def test_a_torn_file_is_refused_in_one_line(size: int, tmp_path: Path) -> None:
     path = save(tmp_path, "last.ckpt", 0)
     path.write_bytes(path.read_bytes()[:size])

@@ -7,7 +7,7 @@ from typing import Any
 import lightning as L
 import pytest
 import torch
-from lightning.pytorch.callbacks import Checkpoint, ModelCheckpoint
+from lightning.pytorch.callbacks import Checkpoint
 from torch.utils.data import DataLoader
 
 from hexlit.training.evaluation import EpochPhases, EvaluationPhase
@@ -109,26 +109,3 @@ def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -
     assert clock.totals() == {}
     with clock.phase("evaluation", 0):
         pass
-
-
-@pytest.mark.row("C13")
-@pytest.mark.row("C14")
-def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path) -> None:
-    """Not those of the last, and not those of an epoch that was not measured."""
-    scores = iter([0.5, 0.9, 0.7])
-    weights: list[float] = []
-
-    class Weights(L.Callback):
-        def on_train_epoch_end(self, trainer: L.Trainer, pl_module: Any) -> None:
-            weights.append(pl_module.layer.weight.item())
-
-    phase = EvaluationPhase(
-        Evaluation("strength", lambda final: {"score": next(scores)}, 2), PhaseClock(None), Display()
-    )
-    best = ModelCheckpoint(
-        dirpath=tmp_path, filename="best", monitor="strength.score", mode="max", enable_version_counter=False
-    )
-    fit(6, [phase, Weights(), best])
-    saved = torch.load(tmp_path / "best.ckpt", weights_only=True)
-    assert saved["epoch"] == 3
-    assert float(saved["state_dict"]["layer.weight"]) == weights[3]

@@ -1,19 +1,15 @@
 """Loggers: Weights & Biases offline unless asked, never a prompt, never a hang."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import wandb
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from omegaconf import OmegaConf
 from omegaconf.errors import ConfigKeyError, ValidationError
 
 from hexlit.errors import UsageError
-from hexlit.tracking.config import WandbConfig
 from hexlit.tracking.metric_names import Metric, MetricTable
 from hexlit.training import config as config_module
 from hexlit.training.config import LoggerConfig
@@ -78,29 +74,10 @@ def test_mode_and_project_can_be_overridden_and_unknown_keys_are_refused() -> No
         composed("wandb", wandb={"mood": "online"})
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"mode": "dryrun"}, "logger.wandb.mode=dryrun: choose one of offline, online, disabled"),
-        ({"project": "a/b"}, "logger.wandb.project='a/b'"),
-        ({"init_timeout": 0.0}, "logger.wandb.init_timeout=0.0"),
-        ({"finish_timeout": float("nan")}, "logger.wandb.finish_timeout=nan"),
-    ],
-)
-def test_values_out_of_range_are_refused_with_their_name(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        WandbConfig(**changes)
-
-
 def test_tensorboard_without_the_package_says_which_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_module, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"-e \"\.\[tensorboard\]\"$"):
         composed("tensorboard")
-
-
-def test_csv_only_opens_no_wandb_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wandb, "init", lambda **settings: pytest.fail("W&B was opened"))
-    assert built_from(composed("csv"), tmp_path) == []
 
 
 def test_two_offline_runs_in_one_process_get_their_own_and_the_environment_stays(tmp_path: Path) -> None:
@@ -127,7 +104,7 @@ def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path)
         "close_loggers(built)\n"
         "sys.exit('wandb' in sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=120, cwd=CONF.parents[1])
+    done = run_apart(program, str(tmp_path), folder=CONF.parents[1], seconds=120)
     assert done.returncode == 0
 
 
@@ -174,21 +151,20 @@ def test_tensorboard_gets_grouped_names_too(tmp_path: Path, monkeypatch: pytest.
     assert logged == {"train/loss": 1.0, "time/wall_seconds": 2.0}
 
 
-@pytest.mark.parametrize("mode", ["offline", "online"])
-def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path, mode: str) -> None:
+def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from hexlit.training.loggers import *\n"
         "from hexlit.training.config import *\n"
-        "config = LoggerConfig(wandb=WandbConfig(mode=sys.argv[1]))\n"
-        "built = build_loggers(config, Path(sys.argv[2]), MetricTable(), name='run', kind='train')\n"
+        "config = LoggerConfig(wandb=WandbConfig(mode='online'))\n"
+        "built = build_loggers(config, Path(sys.argv[1]), MetricTable(), name='run', kind='train')\n"
         "built[0].log_metrics({'epoch': 0, 'loss': 1.0}, step=1)\n"
         "close_loggers(built)\n"
     )
-    done = run_apart(program, mode, str(tmp_path), folder=CONF.parents[1], seconds=120)
+    done = run_apart(program, str(tmp_path), folder=CONF.parents[1], seconds=120)
     assert done.returncode == 0, done.stderr
     assert len(offline_runs(tmp_path)) == 1
     assert done.stdout == ""
-    assert ("no API key was found" in done.stderr) == (mode == "online")
+    assert "no API key was found" in done.stderr
     assert "wandb:" not in done.stderr
 
 

@@ -1,7 +1,6 @@
 """One row of metrics an epoch, and the file whole at every instant."""
 
 import csv
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,20 +87,6 @@ def test_resume_drops_the_rows_that_are_done_again_and_keeps_the_columns(tmp_pat
     fit(2, [second])
     assert [row["extra"] for row in rows_of(tmp_path)] == ["", ""]
     assert second.columns()["epoch"] == [0, 1]
-
-
-def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fit(1, [MetricsCsv(tmp_path)])
-    before = (tmp_path / "metrics.csv").read_bytes()
-
-    def full_disk(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        fit(1, [MetricsCsv(tmp_path)])
-    assert (tmp_path / "metrics.csv").read_bytes() == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["metrics.csv"]
 
 
 def test_a_file_that_is_no_table_of_metrics_is_refused(tmp_path: Path) -> None:

@@ -114,12 +114,6 @@ def test_every_optimizer_has_a_preset_of_its_name() -> None:
 
 
 @pytest.mark.row("A22")
-def test_unknown_optimizer_is_an_error_that_lists_the_names() -> None:
-    with pytest.raises(UsageError, match=r"optimizer.name=lion: choose one of adamw, sgd, adafactor, adamw_bf16"):
-        OptimizerConfig(name="lion")
-
-
-@pytest.mark.row("A22")
 def test_momentum_is_09_unless_given_and_refused_where_there_is_none() -> None:
     assert build_optimizer(OptimizerConfig(name="sgd"), net(), fused=False).defaults["momentum"] == 0.9
     for name in ("adamw", "adamw_bf16"):
@@ -205,30 +199,6 @@ def test_a_constant_rate_stays_and_no_warmup_starts_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"name": "adam"},
-        {"schedule": "linear"},
-        {"lr": 0.0},
-        {"lr": float("nan")},
-        {"lr": float("inf")},
-        {"weight_decay": -0.1},
-        {"momentum": 1.0},
-        {"lr_scaling": "log"},
-        {"lr_batch": 0},
-        {"final_lr_share": 0.0},
-        {"decay_share": 0.0},
-        {"warmup_steps": -1},
-    ],
-    ids=str,
-)
-def test_optimizer_settings_out_of_range_are_refused(wrong: dict[str, float | str]) -> None:
-    (key,) = wrong
-    with pytest.raises(UsageError, match=key):
-        OptimizerConfig(**wrong)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
     ("text", "seconds"), [("00:30:00", 1800), ("1:02:03:04", 93784), ("12:00:00", 43200), ("0:0:5", 5), (None, None)]
 )
 def test_a_time_limit_is_read_in_hours_or_days(text: str | None, seconds: float | None) -> None:
@@ -239,13 +209,6 @@ def test_a_time_limit_is_read_in_hours_or_days(text: str | None, seconds: float 
 def test_another_time_limit_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="00:30:00"):
         TrainerConfig(max_time=text)
-
-
-def test_trainer_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"trainer.max_epochs=0"):
-        TrainerConfig(max_epochs=0)
-    with pytest.raises(UsageError, match=r"trainer.gradient_clip=-1"):
-        TrainerConfig(gradient_clip=-1)
 
 
 @pytest.mark.row("A24")

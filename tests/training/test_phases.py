@@ -1,7 +1,6 @@
 """The clock of the phases and its table."""
 
 import csv
-import os
 import time
 from pathlib import Path
 
@@ -144,23 +143,6 @@ def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the
     total = second.totals()["selfplay"]
     assert (total.epochs, total.counts) == (3, {"games": 25, "evaluations": 2000})
     assert [row["epoch"] for row in rows_of(path)] == ["0", "1", "2"]
-
-
-def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "phases.csv"
-    clock = PhaseClock(path, units=UNITS)
-    with clock.phase("selfplay", 0):
-        pass
-    before = path.read_bytes()
-
-    def full_disk(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"), clock.phase("selfplay", 1):
-        pass
-    assert path.read_bytes() == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["phases.csv"]
 
 
 def test_a_broken_table_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -4,13 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution, IntDistribution
 
-from hexlit.tuning.parameters import Value
 from hexlit.tuning.result_files import write_results
-from hexlit.tuning.space import render
 from tests.tuning.sweeps import LR, Made, complete, failed, losses, make_job, make_sweep, pruned
 
 FIXED = [
@@ -85,36 +82,6 @@ def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: 
         make_job(tmp_path / "s", number, overrides, strength__score=[0.5 + number])
     found = written(tmp_path / "s")
     assert (found["trial"], found["overrides"]) == (1, ["net=tiny", "seed=1"])
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        1,
-        -2.5,
-        1e-7,
-        True,
-        None,
-        "tiny",
-        "a b",
-        "1e-3",
-        "true",
-        "null",
-        "12",
-        "it's",
-        "a,b",
-        "x\\",
-        "\\'",
-        "${a}",
-    ],
-)
-def test_a_value_is_written_so_that_hydra_reads_it_back(value: Value) -> None:
-    (found,) = OverridesParser.create().parse_overrides([render("key", value)])
-    read = found.value()
-    assert str(read) == str(value) if isinstance(value, str) else read == value
-    assert found.value_type is None or not found.is_sweep_override()
-    if isinstance(value, str):
-        assert isinstance(getattr(read, "text", read), str)
 
 
 def test_a_category_with_odd_characters_is_quoted(tmp_path: Path) -> None:

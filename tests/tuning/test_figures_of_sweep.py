@@ -134,12 +134,6 @@ def test_a_plain_multirun_is_drawn_by_the_course_of_its_objective(tmp_path: Path
     assert data["slices"]["parameters"][0]["choices"] == ["a", "b", "c"]
 
 
-def test_the_same_sweep_gives_the_same_figures(tmp_path: Path) -> None:
-    results = read_results(make_sweep(tmp_path / "s", trials(5)))
-    first, second = (write_figures(results, tmp_path / name / "figures") for name in ("a", "b"))
-    assert first == second
-
-
 def test_no_figure_opens_a_window_or_touches_pyplot(tmp_path: Path) -> None:
     import subprocess
     import sys

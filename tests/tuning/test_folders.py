@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -56,23 +55,6 @@ def test_a_hundred_folders_made_at_once_are_a_hundred(tmp_path: Path) -> None:
     expected = {"sweep", *(f"sweep-{number}" for number in range(2, 101))}
     assert len(names) == 100
     assert set(names) == {path.name for path in parent.iterdir()} == expected
-
-
-@pytest.mark.row("D3")
-def test_threads_get_folders_of_their_own(tmp_path: Path) -> None:
-    found: list[Path] = []
-    gate = threading.Barrier(10)
-
-    def make() -> None:
-        gate.wait()
-        found.extend(new_folder(tmp_path, "trial") for _ in range(10))
-
-    threads = [threading.Thread(target=make) for _ in range(10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(found)) == 100
 
 
 def test_a_name_that_exists_gets_the_next_number(tmp_path: Path) -> None:

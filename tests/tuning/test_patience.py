@@ -120,18 +120,13 @@ class PostgresError(Exception):
     ("error", "waits"),
     [
         (PostgresError("wrong", "28P01"), False),
-        (PostgresError("missing", "3D000"), False),
         (PostgresError("the server ends", "57P01"), True),
         (PostgresError('connection failed: FATAL:  password authentication failed for user "me"', None), False),
-        (PostgresError('connection failed: FATAL:  database "studies" does not exist', None), False),
         (PostgresError("connection failed: Connection refused", None), True),
         (PostgresError("connection failed: FATAL:  the database system is starting up", None), True),
-        (Exception(1044, "Access denied for user 'me'@'%' to database 'studies'"), False),
         (Exception(1045, "Access denied for user 'me'@'localhost' (using password: YES)"), False),
-        (Exception(1049, "Unknown database 'studies'"), False),
         (MysqlError(1044, "Access denied for user 'me'@'%' to database 'studies'"), False),
         (MysqlError(1205, "Lock wait timeout exceeded"), True),
-        (Exception(2003, "Can't connect to MySQL server"), True),
     ],
     ids=str,
 )

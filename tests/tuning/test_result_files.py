@@ -3,7 +3,6 @@
 import copy
 import json
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,22 +94,6 @@ def test_broken_results_are_warned_of_and_written_all_the_same(
     (warning,) = caplog.messages
     assert "overall_results.json: $" in warning
     assert "is not what its schema says" in warning
-
-
-@pytest.mark.row("D12")
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_results(sweep, figures=False)
-    before = {path.name: path.read_bytes() for path in sweep.iterdir() if path.is_file()}
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    (sweep / "sweep.json").write_text((sweep / "sweep.json").read_text().replace("hex5", "hex7"))
-    before["sweep.json"] = (sweep / "sweep.json").read_bytes()
-    with pytest.raises(OSError, match="No space left"):
-        write_results(sweep, figures=False)
-    assert {path.name: path.read_bytes() for path in sweep.iterdir() if path.is_file()} == before
 
 
 @pytest.mark.row("D13")

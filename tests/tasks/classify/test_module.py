@@ -98,34 +98,6 @@ def test_validation_logs_scores_over_all_texts(path: Path) -> None:
         assert found[name] == pytest.approx(getattr(expected, name), abs=1e-5)
 
 
-@pytest.mark.row("B6")
-def test_validation_leaves_weights_and_buffers_bit_identical(path: Path) -> None:
-    data, tokens = make_data(path)
-    module = make_module(data, tokens, kind="transformer", dropout=0.3, token_dropout=0.3, ema_decay=0.9)
-    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
-    positions = module.net.encoder.positions.clone()
-    validated(module, data)
-    probabilities_of(module.net, data.in_order("test"), 27)
-    assert module.net.training
-    after = module.state_dict()
-    assert list(before) == list(after)
-    assert all(torch.equal(before[name], after[name]) for name in before)
-    assert torch.equal(positions, module.net.encoder.positions)
-
-
-@pytest.mark.row("C17")
-def test_bf16_ends_within_2_percent_of_fp32(path: Path) -> None:
-    """Trained with either, on the same batches."""
-    found = {}
-    for precision in ("32-true", "bf16-mixed"):
-        data, tokens = make_data(path)
-        module = make_module(data, tokens, kind="transformer")
-        make_trainer(6, precision).fit(module, data)
-        found[precision] = validated(module, data, precision)
-    for name in ("accuracy", "macro_f1"):
-        assert found["bf16-mixed"][name] == pytest.approx(found["32-true"][name], abs=0.02)
-
-
 @pytest.mark.parametrize("ema_decay", [0.0, 0.9])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_checkpoint_gives_the_same_answers_and_needs_nothing_else(

@@ -1,7 +1,6 @@
 """Tables on a grid of time and their windows: what is read and refused, gaps, splits that share no row, epochs."""
 
 import gzip
-import re
 from dataclasses import replace
 from datetime import datetime
 from importlib.util import find_spec
@@ -15,8 +14,6 @@ import pytest
 import torch
 
 from hexlit.errors import UsageError
-from hexlit.extras import install
-from hexlit.tasks import run_config
 from hexlit.tasks.forecast.config import ForecastDataConfig
 from hexlit.tasks.forecast.data import TimeGrid, calendar_features, carried_forward, read_grid, read_times
 from hexlit.tasks.forecast.module import SPLITS, ForecastDataModule
@@ -104,12 +101,6 @@ def test_what_is_no_table_is_refused_in_one_line(name: str, content: bytes | Non
     with pytest.raises(UsageError, match=f"source=.*{name}: ") as caught:
         read_grid(path, COLUMNS, key="source")
     assert "\n" not in str(caught.value)
-
-
-def test_without_the_package_of_the_weather_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_config, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=re.escape(install("forecast"))):
-        _ = ForecastDataConfig().file
 
 
 def read(*columns: pa.Array, form: str | None = None) -> list[str]:
@@ -388,13 +379,6 @@ def test_each_epoch_has_an_order_of_its_own_which_comes_again(path: Path) -> Non
     assert drawn(make_data(path).train_dataloader()) == first
     assert drawn(make_data(path, epoch=1).train_dataloader()) != first
     assert drawn(make_data(path, seed=1).train_dataloader()) != first
-
-
-def test_a_loading_process_gives_the_same_batches(path: Path) -> None:
-    alone, beside = (make_data(path, accelerator={"workers": workers}).train_dataloader() for workers in (0, 1))
-    for one, two in zip(alone, beside, strict=True):
-        assert type(one) is type(two)
-        assert all(torch.equal(first, second) for first, second in zip(one, two, strict=True))
 
 
 def test_fewer_windows_than_a_batch_are_one_batch(path: Path) -> None:

@@ -248,13 +248,6 @@ def test_a_table_has_every_reading_with_its_split(tabled: Any) -> None:
     assert [first.index(split) for split in ("train", "validation", "test")] == [0, *data.cuts]
 
 
-def test_a_table_of_readings_can_be_predicted(tabled: Any, tmp_path: Path) -> None:
-    folder, data, _ = tabled
-    found = forecast_file(folder / "net.ckpt", save(data_table(settings_of(folder)), tmp_path / "t.parquet"))
-    assert found["series"].to_pylist() == ["a"] * 3 + ["b"] * 3
-    assert found["time"].to_numpy()[0] == data.grid.times(np.array([300]))[0]
-
-
 def test_every_forecast_stands_beside_the_truth_at_its_time(tabled: Any) -> None:
     folder, data, module = tabled
     table = judged_table(settings_of(folder), folder / "net.ckpt", "test")

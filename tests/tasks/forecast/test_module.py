@@ -129,11 +129,6 @@ def test_dropout_acts_in_training_alone_also_with_one_layer(kind: str) -> None:
     assert torch.equal(net(*arguments), net(*arguments))
 
 
-def test_dropout_drops_a_share_of_the_outputs_of_a_single_recurrent_layer() -> None:
-    encoder = make_net(kind="lstm", hidden=500, dropout=0.3).encoder
-    assert (encoder(inputs(40)[0]) == 0).float().mean() == pytest.approx(0.3, abs=0.02)
-
-
 def test_trend_and_remainder_add_up_to_the_past() -> None:
     history = inputs()[0]
     trend, remainder = TrendEncoder(10, 8, 5, 0.0)(history).chunk(2, 1)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from rich.console import Console
 
 from hexlit.accelerate.config import AcceleratorConfig
@@ -113,13 +112,6 @@ def test_processes_that_load_change_nothing(store: Path) -> None:
     assert found[0] == found[2]
 
 
-def test_batches_are_tensors_as_the_network_takes_them(store: Path) -> None:
-    batch = next(iter(data_of(store).train_dataloader()))
-    assert [tensor.dtype for tensor in batch] == [torch.int8, torch.float32, torch.float32]
-    assert batch.planes.shape == (BATCH, 5, 4, 4)
-    assert batch.policy.shape == (BATCH, 16)
-
-
 def test_what_there_is_to_learn_from_is_counted(store: Path) -> None:
     data = data_of(store)
     counts = data.counts()
@@ -185,10 +177,6 @@ def test_the_line_counts_the_games_of_the_store_and_says_why_some_are_left_out()
         "data.path=games/mine: 33 of 9,894 games are used; left out: 9,841 on another board than 11x11, "
         "20 unfinished (data.claimed_results=true takes those with a claimed winner)"
     )
-
-
-def test_plies_of_an_opening_leave_out_no_game() -> None:
-    assert account(1200, opening=500).line() == "data.path=games/mine: all 1,200 games are used"
 
 
 @pytest.mark.parametrize(("used", "others", "mostly"), [(33, 9841, True), (49, 51, True), (50, 50, False)])
