@@ -6,6 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hexlit.arena.measures import (
     Document,
@@ -211,3 +213,11 @@ def test_intervals_are_the_published_ones(hits: int, count: int, low: float, hig
 
 def test_nothing_counted_says_nothing() -> None:
     assert share_of(0, 0) == {"share": None, "low": 0.0, "high": 1.0, "hits": 0, "count": 0}
+
+
+@given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_an_interval_holds_its_share_and_mirrors(counts: tuple[int, int]) -> None:
+    hits, count = counts
+    low, high = interval(hits, count)
+    assert 0 <= low <= hits / count <= high <= 1
+    assert interval(count - hits, count) == pytest.approx((1 - high, 1 - low))

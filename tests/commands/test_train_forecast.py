@@ -372,3 +372,15 @@ def test_the_best_trial_is_trained_in_full_and_tested(swept: Path, tmp_path: Pat
     config = OmegaConf.load(tmp_path / "run" / ".hydra" / "config.yaml")
     assert (config.task, config.optimizer.lr, config.net.hidden) == ("forecast", 1e-2, 8)
     assert "test" in summary_of(tmp_path / "run")
+
+
+def test_a_run_out_of_time_says_how_to_continue(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = train(tmp_path, table, "trainer.max_time=00:00:01", "trainer.max_epochs=100000", "trainer.patience=null")
+    said = capsys.readouterr().out.rstrip().splitlines()
+    assert said[-1] == "To continue to its end: hexlit train resume=run trainer.max_time=null"
+    assert said[-2].startswith("trainer.max_time ended the run after ")
+    assert "mae" in said[-2]
+    assert "strength" not in said[-2]
+    assert summary_of(run)["ending"]["why"] == "trainer.max_time"

@@ -94,3 +94,15 @@ def test_a_cached_result_is_read_back_and_a_damaged_one_is_replaced(
 def test_arguments_out_of_range_are_refused(size: int, count: int, seed: int, min_stones: int, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         won_positions(size, count, seed, min_stones)
+
+
+def test_a_cache_with_any_bytes_changed_is_read_right_or_replaced(tmp_path: Path) -> None:
+    first = won_positions(3, 20, seed=1, cache=tmp_path)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    random = np.random.default_rng(0)
+    for _ in range(150):
+        damaged = bytearray(whole)
+        damaged[random.integers(len(whole))] ^= int(random.integers(1, 256))
+        file.write_bytes(damaged)
+        assert same(won_positions(3, 20, seed=1, cache=tmp_path), first)
