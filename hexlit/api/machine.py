@@ -1,6 +1,5 @@
 """`hexlit.doctor`: devices, precisions, memory and versions of this machine."""
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from hexlit.api.arguments import overrides
@@ -67,7 +66,10 @@ class Checkup:
         return text.getvalue()
 
     def _repr_html_(self) -> str:
-        return f"<pre style='line-height:1.25'>{escape(str(self))}</pre>"
+        from hexlit.reporting.doctor import doctor_page
+        from hexlit.reporting.html import notebook
+
+        return notebook(doctor_page(self.found))
 
 
 def profiles(*arguments: str, **settings: Any) -> "pd.DataFrame":

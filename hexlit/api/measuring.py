@@ -1,7 +1,6 @@
 """`hexlit.measure`: how fast this machine works, as a data frame."""
 
 from dataclasses import asdict
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from hexlit.api.arguments import overrides
@@ -40,11 +39,10 @@ class Bench:
         return list(self.report.said)
 
     def _repr_html_(self) -> str:
-        columns = ["what", "device", "threads", "precision", "median", "unit", "detail"]
-        html: str = self.lines[columns].to_html(
-            index=False, border=0, na_rep="–", float_format=lambda value: f"{value:,.0f}"
-        )
-        return html + "".join(f"<div>{escape(sentence)}</div>" for sentence in self.findings)
+        from hexlit.reporting.bench import bench_page
+        from hexlit.reporting.html import notebook
+
+        return notebook(bench_page(self.report))
 
 
 def measure(*arguments: str, **settings: Any) -> Bench:

@@ -1,7 +1,6 @@
 """`hexlit.games`: recorded games of any format, and stores of them, as data frames and pictures."""
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.records.game import RecordError
 from hexlit.reporting.game import ShownGame, result_of
 from hexlit.reporting.game_svg import game_svg
+from hexlit.reporting.page import Notes, Page
 from hexlit.selfplay.exporting import Overview, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games
 from hexlit.selfplay.sources import GameReader, find_sources
@@ -144,26 +144,11 @@ class Games(Sequence[Game]):
         return Stored(Path(target), result.as_json())
 
     def _repr_html_(self) -> str:
-        facts = self.statistics(most=3)
-        count = max(1, facts["games"])
-        rows = {
-            "games": f"{facts['games']:,}"
-            + (f" ({facts['unreadable']:,} more cannot be read)" if self.unreadable else ""),
-            "boards": ", ".join(f"{size}×{size}: {games:,}" for size, games in facts["sizes"].items()),
-            "moves": f"{facts['plies'] / count:.1f} a game",
-            "winner": ", ".join(
-                f"{name} {games:,} ({games / count:.0%})" for name, games in facts["winners"].items() if games
-            ),
-            "endings": ", ".join(f"{name} {games:,}" for name, games in facts["endings"].items() if games),
-            "openings": f"{facts['different_openings']:,} different",
-            "players": f"{facts['different_players']:,}",
-        }
-        cells = "".join(
-            f"<tr><th style='text-align:left;font-weight:normal;opacity:0.7'>{name}</th>"
-            f"<td style='text-align:left'>{escape(text)}</td></tr>"
-            for name, text in rows.items()
-        )
-        return f"<table>{cells}</table>"
+        from hexlit.reporting.games import overview_page
+        from hexlit.reporting.html import notebook
+
+        none = Page("", "", [], [Notes([f"0 games; {len(self.unreadable):,} cannot be read"])])
+        return notebook(overview_page(self.statistics(most=3)) if self._records else none)
 
 
 class Stored:

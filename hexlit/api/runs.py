@@ -2,13 +2,11 @@
 
 import json
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.api.frames import frame_of_csv
 from hexlit.api.models import Model
-from hexlit.reporting.quantities import format_duration, format_figure, format_strength
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,38 +88,8 @@ class Run(Model):
         return self.folder / "games"
 
     def _repr_html_(self) -> str:
-        summary = self.summary
-        facts = {"folder": str(self.folder), "task": self.task}
-        if summary:
-            facts |= {
-                "finished in": format_duration(summary["wall_seconds"]),
-                "epochs": f"{summary['epochs']:,}",
-                "parameters": f"{summary['parameters']:,}",
-                "device": str(summary["device"]),
-            }
-            facts |= _figures(summary)
-        else:
-            facts["state"] = "has no summary: it is running, or was interrupted"
-        rows = "".join(
-            f"<tr><th style='text-align:left;font-weight:normal;opacity:0.7'>{escape(name)}</th>"
-            f"<td style='text-align:left'>{escape(value)}</td></tr>"
-            for name, value in facts.items()
-        )
-        title = escape(f"Run {summary.get('name', self.folder.parent.name)}")
-        return f"<table><caption style='text-align:left;font-weight:bold'>{title}</caption>{rows}</table>"
+        from hexlit.commands.report_files import run_report
+        from hexlit.reporting.html import notebook
+        from hexlit.reporting.run_files import read_run
 
-
-def _figures(summary: dict[str, Any]) -> dict[str, str]:
-    """The figures of a summary that say how good the model is, by name: what a task measures, else validation."""
-    strength = format_strength(summary.get("strength") or {})
-    if strength:
-        return strength
-    result = {}
-    for part in ("val", "test"):
-        values = summary.get(part) or {}
-        if isinstance(values, list):  # the test of a forecaster is a table
-            continue
-        for name, value in values.get("model", values).items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                result[f"{part}.{name}"] = f"{value:,}" if isinstance(value, int) else format_figure(value)
-    return result
+        return notebook(run_report(read_run(self.folder), self.folder))

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import tempfile
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,17 +17,17 @@ from hexlit.commands.composing import is_sweep
 from hexlit.commands.in_process import composed_with_hydra, quiet_imports
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
-from hexlit.reporting.quantities import format_duration
-from hexlit.tuning.pruned import PrunedTrial, pruned_trials
+from hexlit.tuning.pruned import pruned_trials
 from hexlit.tuning.results import SweepResults, read_results
 from hexlit.tuning.space import quoted
-from hexlit.tuning.trial_result import TrialResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LEADING = 10
 """Rows of the leaderboard that a notebook shows."""
+ENDS = ("latest", "epochs", "seconds", "failure")
+PRUNED = ("epochs", "best", "median", "compared", "saved_seconds")
 
 
 class Sweep:
@@ -57,7 +56,7 @@ class Sweep:
         for trial in self.results.by_rank():
             values = dict(zip(names, trial.values or [None] * len(names), strict=True))
             facts = {"rank": trial.rank, "trial": trial.number, "state": trial.state, **values, **trial.params}
-            rows.append({**facts, "latest": trial.latest, **_ends(trial)})
+            rows.append({**facts, **{name: getattr(trial, name) for name in ENDS}})
         return frame(rows)
 
     @property
@@ -78,7 +77,11 @@ class Sweep:
     def pruned(self) -> "pd.DataFrame":
         """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
         metric = self.results.facts.monitor or self.results.objectives[0].name
-        rows = [{**_row(one), "why": one.reason(metric), **one.params} for one in pruned_trials(self.results)]
+        rows = [
+            {"trial": one.number, **{name: getattr(one, name) for name in PRUNED}, "why": one.reason(metric)}
+            | dict(one.params)
+            for one in pruned_trials(self.results)
+        ]
         return frame(rows) if rows else frame([], ("trial", "epochs", "best", "median", "compared", "why"))
 
     @property
@@ -95,31 +98,11 @@ class Sweep:
         return {one.name: Picture(draw(one.make, one.data).decode()) for one in figures_of(self.results)}
 
     def _repr_html_(self) -> str:
-        results, table = self.results, self.trials.head(LEADING)
-        counts = ", ".join(f"{count} {state}" for state, count in results.counts.items() if count)
-        seconds = results.facts.seconds
-        parts = [f"{len(results.trials)} trials: {counts}"]
-        parts += [f"took {format_duration(seconds)}"] if seconds else []
-        parts += [f"pruning saved about {format_duration(self.saved_seconds)}"] if self.saved_seconds else []
-        dull = ["latest", *(["failure"] if "failure" in table and table["failure"].isna().all() else [])]
-        shown = table.drop(columns=dull, errors="ignore")
-        html = shown.to_html(index=False, border=0, na_rep="–", float_format=lambda value: f"{value:.4g}")
-        return f"<div><b>Sweep {escape(self.folder.name)}</b> · {escape(' · '.join(parts))}</div>{html}"
+        from hexlit.reporting.html import notebook
+        from hexlit.reporting.sweep import sweep_page
+        from hexlit.tuning.result_files import as_document
 
-
-def _ends(trial: TrialResult) -> dict[str, Any]:
-    return {"epochs": trial.epochs, "seconds": trial.seconds, "failure": trial.failure}
-
-
-def _row(one: PrunedTrial) -> dict[str, Any]:
-    return {
-        "trial": one.number,
-        "epochs": one.epochs,
-        "best": one.best,
-        "median": one.median,
-        "compared": one.compared,
-        "saved_seconds": one.saved_seconds,
-    }
+        return notebook(sweep_page(as_document(self.results), together=True), rows=LEADING)
 
 
 def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:

@@ -31,8 +31,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import claim
+from hexlit.commands.claim import Refused
 from hexlit.commands.composing import CONFIG_PACKAGE, VERSION_BASE, flags_and_overrides
-from hexlit.commands.refused import Refused
 from hexlit.commands.user_errors import explain, machine_error, one_line
 from hexlit.errors import UsageError
 

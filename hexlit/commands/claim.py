@@ -11,7 +11,6 @@ from typing import Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from hexlit.commands.refused import Refused
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary
 from hexlit.locks import LOCK, FolderLock
@@ -21,6 +20,13 @@ OWN_SWEEPER = "optuna"
 
 _WITHOUT_WORTH = {LOCK, "multirun.yaml", "phases.csv"}
 """Files that a run has before it has done any work."""
+
+
+class Refused(BaseException):
+    """Carries a mistake out of a task or a callback, past Hydra's "Error executing job with overrides"."""
+
+    def __init__(self, mistake: Exception) -> None:
+        self.mistake = mistake
 
 
 @dataclass(frozen=True)

@@ -44,15 +44,14 @@ def main(argv: list[str]) -> int:
 
 def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
     """Work out the time of the recipe on the machines in `asked`, and print the results."""
-    from rich.console import Console
-
-    from hexlit.reporting.plan import print_plan
+    from hexlit.reporting.plan import plan_page
+    from hexlit.reporting.text import show, terminal
 
     result = worked_out(asked, recipe)
     if asked.json:
         print(json.dumps(result, indent=2, allow_nan=False))
     else:
-        print_plan(result, Console())
+        show(plan_page(result), terminal())
 
 
 def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:

@@ -27,6 +27,13 @@ YOU = ("black", "white", "both", "none")
 NETWORK = "network"
 """Name of the player of `checkpoint`."""
 
+_YOU = {
+    "black": "You play Black (X) against {other}, who plays White (O).",
+    "white": "You play White (O) against {other}, who plays Black (X).",
+    "both": "You play both sides; hints come from {other}.",
+    "none": "{other} plays both sides.",
+}
+
 
 @dataclass
 class PlayConfig(WebSettings):
@@ -86,10 +93,23 @@ def play(config: DictConfig) -> None:
     serve(shared, listening, begun)
 
 
+def greeting(you: str, against: str, network: str | None) -> str:
+    """The lines for a game of a person with the colours `you` (see `PlayConfig`).
+
+    Args:
+        you: black, white, both or none.
+        against: name of the other player.
+        network: the checkpoint behind it; None if it is no network, or one from the setting `players`.
+    """
+    from hexlit.reporting.board import LAST, SIDES
+
+    other = f"{against} ({network})" if network is not None else against
+    loading = f"Loading {other} ..."
+    return "\n".join([_YOU[you].format(other=other), f"{SIDES}; {LAST}.", loading])
+
+
 def greet(settings: PlayConfig) -> None:
     """Print who plays and how to read the board, before the players are loaded, which takes seconds."""
-    from hexlit.commands.play_greeting import greeting
-
     first = NETWORK if settings.checkpoint is not None or packaged_by_board() else "rollouts"
     against = settings.against or first
     network = settings.checkpoint or fitting_network(settings.board or WITHOUT_NETWORK)

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ from hexlit.reporting.page import (
     GameViewer,
     Notes,
     Page,
+    Table,
 )
 
 if TYPE_CHECKING:
@@ -55,16 +56,22 @@ def render(page: Page) -> str:
     return template.render(page=page, block_html=_block, style=_resource("page.css"), script=script, digest=digest)
 
 
-def notebook(page: Page) -> str:
-    """What a notebook shows of the page: its title, and the facts, notes and tables that are no details."""
-    shown: list[Block] = []
-    for block in (block for _, blocks in page.brief for block in blocks):
-        if isinstance(block, Facts):
-            shown.append(Notes([" · ".join(f"{value} {name}" for name, value in block.entries)]))
-        elif not isinstance(block, Figures | GameViewer):
-            shown.append(block)
-    template = _environment().get_template("notebook.html.jinja")
-    return template.render(title=page.title, blocks=[_block(block, "") for block in shown])
+def notebook(page: Page, *, rows: int | None = None) -> str:
+    """What a notebook shows of the page: titles, and the facts, notes and tables (`rows` of each) without details."""
+    parts: list[tuple[str, list[Markup]]] = []
+    for title, blocks in page.brief:
+        shown: list[Block] = []
+        for block in blocks:
+            if isinstance(block, Facts):
+                shown.append(Notes([" · ".join(f"{value} {name}" for name, value in block.entries)]))
+            elif isinstance(block, Table) and rows is not None and len(block.rows) > rows:
+                more = f"and {len(block.rows) - rows} more{block.rest and f' in {block.rest}'}"
+                shown += [replace(block, rows=block.rows[:rows]), Notes([more], "quiet")]
+            elif not isinstance(block, Figures | GameViewer):
+                shown.append(block)
+        captions = [block.caption for block in shown if isinstance(block, Table)]
+        parts.append(("" if title in captions or not shown else title, [_block(block, "") for block in shown]))
+    return _environment().get_template("notebook.html.jinja").render(page=page, parts=parts)
 
 
 def _block(block: Block, place: str) -> "Markup":

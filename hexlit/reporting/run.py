@@ -421,7 +421,7 @@ def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | Non
     else:
         lines.append(f"At {price:g} an hour.")
     costs = table("Hours and cost by epochs", headings, rows, names=0, empty="No epoch has ended.")
-    return Section("Cost", [Notes(lines, "quiet"), costs])
+    return Section("Cost", [Notes(lines, "quiet"), costs], detail=True)
 
 
 def environment_section(files: RunFiles) -> Section:

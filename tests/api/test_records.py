@@ -33,8 +33,8 @@ def test_what_is_in_them_is_counted(file: Path) -> None:
     assert games.statistics()["games"] == 4
     assert games.openings(1)["games"].tolist() == [3, 1]
     shown = games._repr_html_()
-    assert "5×5: 4" in shown
-    assert "1 more cannot be read" in shown
+    assert "Boards: 5x5 4 (100.0%)" in shown
+    assert "1 games cannot be read" in shown
 
 
 @pytest.mark.row("F10")

@@ -46,7 +46,7 @@ def test_what_was_pruned_says_why(sweep: Sweep) -> None:
 @pytest.mark.row("F10")
 def test_a_notebook_shows_the_leaderboard_and_the_figures(sweep: Sweep) -> None:
     shown = sweep._repr_html_()
-    assert "4 trials: 2 complete, 1 pruned, 1 failed" in shown
+    assert "2 complete · 1 pruned · 1 failed" in shown
     assert "out of memory" in shown
     assert {"history", "intermediate", "slices", "timeline"} <= set(sweep.figures)
     assert "<svg" in sweep.figures["intermediate"]._repr_svg_()

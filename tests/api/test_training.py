@@ -44,7 +44,7 @@ def test_the_figures_of_a_run_are_data_frames(run: Run) -> None:
 @pytest.mark.row("F10")
 def test_a_notebook_shows_the_run(run: Run) -> None:
     shown = run._repr_html_()
-    assert "Run small" in shown
+    assert "<b>small</b> hex" in shown
     assert f"{run.summary['parameters']:,}" in shown
     assert "color:black" not in shown  # the notebook's own colours, so that it reads on a dark page, too
 

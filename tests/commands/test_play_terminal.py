@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hexlit.commands import play
-from hexlit.commands.play_greeting import greeting
+from hexlit.commands.play import greeting
 from hexlit.tasks.hex import packaged
 
 
