@@ -117,7 +117,7 @@ def headline(files: RunFiles, *, brief: bool = False) -> list[tuple[str, str]]:
     if seconds is None:
         seconds = sum(value or 0.0 for value in numbers(files.phases, "wall_seconds")) or None
     entries = [("epochs", format_count(files.epochs)), ("wall time", format_duration(seconds))]
-    if best.get("value") is not None:
+    if best.get("value") is not None and (best.get("restored") or not summary.get("strength")):
         entries.append((f"best {best['monitor']}", format_figure(best["value"])))
     for name in ("games", "positions"):
         if summary.get(name) is not None:
@@ -147,7 +147,9 @@ def how_it_ended(files: RunFiles) -> list[str]:
     figures = summary.get("strength") or summary.get("val") or {}
     lines = ending_lines(ending, figures, None) or [f"The run did all its {format_count(ending['epochs'])} epochs."]
     if best.get("epoch") is not None:
-        lines.append(f"Its best epoch by {best['monitor']} is {best['epoch']}.")
+        judged = f"{best['monitor']} ({format_figure(best['value'])})"
+        whose = "that epoch" if best.get("restored") else "the last one"
+        lines.append(f"best.ckpt is of epoch {best['epoch']}, the best by {judged}; all other figures are of {whose}.")
     return lines
 
 

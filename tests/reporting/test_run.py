@@ -9,7 +9,16 @@ from rich.console import Console
 
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Notes, Section
-from hexlit.reporting.run import ending_lines, how_it_ended, lengths_of, print_end, print_ending, run_page, spans_of
+from hexlit.reporting.run import (
+    ending_lines,
+    headline,
+    how_it_ended,
+    lengths_of,
+    print_end,
+    print_ending,
+    run_page,
+    spans_of,
+)
 from hexlit.reporting.run_files import rates_of, read_run
 from hexlit.reporting.strength import hex_sections
 from tests.reporting.documents import NASTY, checked, make_run
@@ -63,7 +72,17 @@ def test_the_page_says_why_a_run_ended_and_its_best_epoch(tmp_path: Path) -> Non
     ending = {"why": "trainer.max_time", "epochs": 2, "asked": 9, "proof": None}
     first, best = how_it_ended(read_run(make_run(tmp_path / "run", ending=ending, val={"loss": 0.5})))
     assert first == "trainer.max_time ended the run after 2 of 9 epochs: loss 0.5000."
-    assert best == "Its best epoch by val.score is 2."
+    assert best == "best.ckpt is of epoch 2, the best by val.score (0.6000); all other figures are of the last one."
+
+
+def test_the_headline_of_a_run_with_a_measured_strength_is_of_its_last_network_alone(tmp_path: Path) -> None:
+    best = {"epoch": 1, "monitor": "strength.score", "value": 0.9}
+    names = {}
+    for restored in (False, True):
+        folder = make_run(tmp_path / str(restored), best=best | {"restored": restored}, strength={"score": 0.8})
+        names[restored] = [name for name, _ in headline(read_run(folder))]
+    assert "best strength.score" not in names[False]
+    assert "best strength.score" in names[True]
 
 
 def test_what_cannot_be_read_is_named_first_and_the_rest_is_shown(tmp_path: Path) -> None:
