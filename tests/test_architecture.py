@@ -111,7 +111,7 @@ IMPORT_NAMES = {
 CODE_LINES = {
     "commands": 4861,
     "tuning": 4360,
-    "reporting": 4064,
+    "reporting": 4065,
     "hex": 3400,
     "selfplay": 2610,
     "tasks": 2860,

@@ -299,7 +299,7 @@ def busy_lines(files: RunFiles) -> list[ChartLine]:
 def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[Block]:
     """Time, share and utilisation by phase, from the summary, with the time outside the phases and the total.
 
-    `brief` counts phases of less than a hundredth of the time with the time outside.
+    `brief` counts phases of less than a hundredth of the time with the time outside, unless they have rates.
     """
     phases: Mapping[str, Mapping[str, Any]] = files.summary.get("phases") or {}
     order = [name for name in dict.fromkeys(files.phases.get("phase", ())) if name in phases] or list(phases)
@@ -316,7 +316,8 @@ def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[Block]:
     def times(length: float) -> list[Cell]:
         return [Cell(format_duration(length), length), Cell(format_share(length / whole if whole else None))]
 
-    shown = [name for name in order if not brief or seconds[name] >= _SHORT * whole]
+    rated = {name for name in order if any(phases[name].get(unit) is not None for unit in units)}
+    shown = [name for name in order if not brief or name in rated or seconds[name] >= _SHORT * whole]
     rows: list[list[str | Cell]] = []
     for name in shown:
         row = phases[name]
