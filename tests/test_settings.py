@@ -112,7 +112,7 @@ def nested(kind: type, prefix: str = "") -> Iterator[tuple[str, type]]:
 
 def configurations() -> list[tuple[str, type]]:
     """All dataclasses of all commands and tasks, by the beginning of their keys."""
-    for module in (*(module for module, _ in COMMANDS.values()), "hexlit.commands.htp_program"):
+    for module in (*(f"hexlit.commands.{name}" for name in COMMANDS), "hexlit.commands.htp_program"):
         importlib.import_module(module)
     tasks.register(["task=forecast,classify"])
     store = ConfigStore.instance()

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
@@ -13,9 +12,6 @@ T = TypeVar("T")
 
 BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
 """torch's name of the library for the tensors of each device. gloo carries everything else."""
-
-TIMEOUT = timedelta(days=1)
-"""Longest wait of a rank for the others, since one may evaluate for long. The death of a rank is noticed sooner."""
 
 _SECONDS_BETWEEN_LOOKS = 0.005
 

@@ -93,6 +93,10 @@ class AcceleratorConfig(Settings, section="accelerator"):
     memory_warning: float = number(8000.0, "(0, inf)", unit="MB")
     """Memory of host or device, in MB (10^6 bytes), above which an epoch gets a warning."""
 
+    rank_timeout: float = number(30.0, "(0, inf)", unit="minutes")
+    """Longest wait of a rank for another one, in minutes; the first rank evaluates alone while the others wait. A host
+    that has fallen silent ends the run after this time."""
+
     threads: int = number(0, "[0, inf)")
     """CPU threads of torch and of all other computations. 0: all cores that this process may use."""
 

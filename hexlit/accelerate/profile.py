@@ -95,6 +95,9 @@ class DeviceProfile:
     threads: int
     """CPU threads of torch and of all other computations."""
 
+    rank_timeout: float = 30.0
+    """Longest wait of a rank for another one, in minutes."""
+
     others: tuple[torch.device, ...] = ()
     """Visible devices of the same type without training by the run; with several ranks, this rank's share."""
 
@@ -226,6 +229,7 @@ def profile_on(
         fused_optimizer=_filled(config.fused_optimizer, precision != "16-mixed"),
         memory_cap=config.memory_cap,
         memory_warning=config.memory_warning,
+        rank_timeout=config.rank_timeout,
         threads=threads,
         others=_others(device, place),
     )

@@ -19,7 +19,7 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     """Train as `hexlit train` does with the same settings, in this process, and return the run.
 
     The run's folder is the one that the command would make, below `runs` in the working folder. The process stays as it
-    was: environment, warning filters, loggers, random generators and threads.
+    was: environment, warning filters, random generators and threads.
 
     Args:
         arguments: overrides as on the command line, such as `"trainer.max_epochs=10"`.

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
@@ -25,47 +24,34 @@ def save_dashboard(target: str, as_json: bool) -> None:
     if not entity or not slash:
         raise UsageError(f"wandb={target}: write ENTITY/PROJECT, such as wandb=my-team/hexlit")
     check_project(f"wandb={target}: project", project)
-    workspace = built(entity, project)
-    if as_json:
-        print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
-        return
-    check_reachable(target)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            workspace.save()
-    except Exception as error:  # the client and the server may raise anything
-        message = " ".join(str(error).split())[:200] or "no message"
-        raise UsageError(f"wandb={target}: W&B did not save the page ({type(error).__name__}: {message})") from error
-    print(f"saved: {workspace.url}")
-
-
-def built(entity: str, project: str) -> Any:
-    """The workspace, if its package is installed."""
     try:
         from hexlit.reporting.workspace import build_workspace
     except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("wandb_workspaces"):
-            raise
-        raise UsageError(f"wandb={entity}/{project}: needs a package; {install('dashboard')}") from error
-    return build_workspace(entity, project)
+        raise UsageError(f"wandb={target}: needs {error.name}; {install('dashboard')}") from error
+    workspace = build_workspace(entity, project)
+    if as_json:
+        print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+        return
+    try:
+        check_reachable()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            workspace.save()
+    except Exception as error:  # the client and the server may raise anything
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise UsageError(f"wandb={target}: not saved ({reason}); json=true shows the page here") from error
+    print(f"saved: {workspace.url}")
 
 
-def check_reachable(target: str) -> None:
-    """Raise `UsageError` without a key or a network; W&B's own client would ask, or retry for minutes."""
+def check_reachable() -> None:
+    """Raise without a key or a network; W&B's own client would ask, or retry for minutes."""
     import wandb
 
     if not has_credentials():
-        raise UsageError(
-            f"wandb={target}: no API key was found (`wandb login` or WANDB_API_KEY); json=true shows the page here"
-        )
+        raise UsageError("no API key was found: `wandb login` or WANDB_API_KEY")
     server = wandb.setup().settings.base_url
     try:
-        with urlopen(server, timeout=_LONGEST):  # a web address of W&B's, from its settings
-            return
+        urlopen(server, timeout=_LONGEST).close()  # a web address of W&B's, from its settings
     except HTTPError:
         return  # it has answered
     except (URLError, OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        raise UsageError(
-            f"wandb={target}: {server} cannot be reached ({reason}); json=true shows the page here"
-        ) from error
+        raise UsageError(f"{server} cannot be reached: {getattr(error, 'reason', error)}") from error

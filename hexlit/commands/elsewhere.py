@@ -1,24 +1,30 @@
-"""Matches on a Ray cluster: the players of its actors, and preparing a host for play or for judging."""
+"""Players of a match and judges of positions, in this process and in the actors of a Ray cluster."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.arena.matches import Pair
 from hexlit.arena.player_spec import PlayerSpec
+from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
 from hexlit.arena.tournament import Block, MatchWorker
+from hexlit.cluster.config import RayConfig
+from hexlit.cluster.jobs import RayJobs
 from hexlit.commands.kernels import Compiling, of_players
-from hexlit.commands.match_networks import Networks
 from hexlit.commands.match_players import PlayerFactory
+from hexlit.commands.networks import Evaluators
 from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
-from hexlit.tasks.hex.players import profile_there
+from hexlit.tasks.hex.players import elsewhere_from, profile_there
 
 
 def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:
@@ -52,10 +58,82 @@ class MatchWorkerMaker:
     def __call__(self) -> Callable[[Block], list[Pair]]:
         """The function that plays a block."""
         profile = made_ready(self.accelerator, of_players(self.specs))
-        networks = Networks(self.networks, self.search, profile, board=self.size) if self.networks else None
+        networks = {source: Evaluators(network, self.size, profile) for source, network in self.networks.items()}
         factory = PlayerFactory(
             self.specs, self.search, self.accelerator, board=self.size, seed=self.seed, networks=networks
         )
         contestants = [factory.contestant(spec) for spec in self.specs]
         worker = MatchWorker(contestants, self.size, at_once=self.at_once, swap=self.swap)
         return lambda block: list(worker.play(block))
+
+
+JudgeWith = Callable[[int], Judge]
+"""Gives the judge with a number of simulations per move; 0 is the network alone."""
+
+Batch = tuple[int, NDArray[np.int8], NDArray[np.int8]]
+"""Simulations per move, and positions as for `Judge.judge`."""
+
+
+def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> JudgeWith:
+    """Judges of `games` positions at a time in this process."""
+    size, swap = evaluators.size, evaluators.loaded.swap
+    evaluator = evaluators(games)
+
+    @cache
+    def judge(simulations: int) -> Judge:
+        if not simulations:
+            return PolicyPlayer(evaluator, size=size, batch=games, swap=swap)
+        return SearchPlayer(replace(search, simulations=simulations), evaluator, size=size, batch=games, swap=swap)
+
+    return judge
+
+
+@dataclass(frozen=True)
+class JudgeMaker:
+    """Makes a judge of `games` positions at a time in another process."""
+
+    network: LoadedNetwork
+    search: SearchConfig
+    accelerator: AcceleratorConfig
+    size: int
+    games: int
+
+    def __call__(self) -> Callable[[Batch], Judgement]:
+        """The function that judges a batch."""
+        profile = made_ready(self.accelerator, ("search",))
+        judge = judges_here(Evaluators(self.network, self.size, profile), self.search, self.games)
+        return lambda batch: judge(batch[0]).judge(*batch[1:])
+
+
+class FarJudge:
+    """A `Judge` that spreads its positions over the actors of a cluster, `games` of them at a time."""
+
+    def __init__(self, jobs: RayJobs[Batch, Judgement], simulations: int, games: int) -> None:
+        """`jobs` come from a `JudgeMaker`."""
+        self._jobs = jobs
+        self._simulations = simulations
+        self._games = games
+
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`."""
+        parts = [slice(start, start + self._games) for start in range(0, len(cells), self._games)]
+        result = list(self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts))
+        return Judgement(
+            np.concatenate([part.action for part in result]), np.concatenate([part.value for part in result])
+        )
+
+
+@contextmanager
+def judges_there(
+    cluster: RayConfig,
+    workers: int,
+    accelerator: AcceleratorConfig,
+    evaluators: Evaluators,
+    search: SearchConfig,
+    games: int,
+) -> Iterator[JudgeWith]:
+    """As `judges_here`, by `workers` actors of `cluster`, which follow the portable settings of `accelerator`."""
+    there = elsewhere_from(accelerator, cluster.device, cluster.threads)
+    maker = JudgeMaker(evaluators.loaded, search, there, evaluators.size, games)
+    with closing(RayJobs(cluster, workers, maker, name="strength")) as jobs:
+        yield lambda simulations: FarJudge(jobs, simulations, games)

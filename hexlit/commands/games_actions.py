@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hexlit.commands.again import same_command
+from hexlit.commands.command_line import same_command
 from hexlit.commands.games_settings import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic

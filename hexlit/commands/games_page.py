@@ -74,10 +74,10 @@ def searched(settings: GamesConfig, board: Board, checkpoint: str) -> list[PlyRe
     """The judgements of the network of `checkpoint`."""
     from hexlit.accelerate.config import AcceleratorConfig
     from hexlit.arena.thinker import Thinker
-    from hexlit.commands.network_judges import judge_by_network
+    from hexlit.commands.networks import network_judge
     from hexlit.search.config import SearchConfig
 
-    network = judge_by_network(checkpoint, AcceleratorConfig(), None)
+    network = network_judge(checkpoint, board.size, AcceleratorConfig())
     knows_swap = network.knows_swap(board.size)
     thinker = Thinker(SearchConfig(), network.make_evaluator, knows_swap=knows_swap)
     thinker.prepare(board.size, swap=board.swap and knows_swap)

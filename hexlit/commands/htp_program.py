@@ -104,7 +104,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
         # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
         numba.set_num_threads(1)
         with closing(Compiling(["search"])) as kernels:  # beside the import of torch
-            make_evaluator, board, knows_swap = judge(settings, waits=kernels.running)
+            make_evaluator, board, knows_swap = judge(settings)
             print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
             kernels.wait()
         # Policies of packaged networks have the swap in games with the rule alone: some know it and others do not.
@@ -143,21 +143,14 @@ def leave(worker: "Worker", code: int) -> None:
         os._exit(code)
 
 
-def judge(settings: HtpConfig, *, waits: bool) -> tuple["MakeEvaluator", int, bool]:
-    """A maker of evaluators, the size of the board that suits them best, and whether they know the swap.
-
-    If the caller `waits` for kernels anyway, those of the network itself are compiled meanwhile.
-    """
+def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
+    """A maker of evaluators, the size of the board that suits them best, and whether they know the swap."""
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
     if settings.player == "network":
-        from hexlit.commands.network_judges import judge_by_network, judge_by_packaged
+        from hexlit.commands.networks import network_judge
 
-        ahead = settings.search.leaves if waits else None
-        if settings.checkpoint is not None:
-            result = judge_by_network(settings.checkpoint, settings.accelerator, ahead)
-        else:
-            result = judge_by_packaged(settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator, ahead)
+        result = network_judge(settings.checkpoint, settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator)
         return result.make_evaluator, result.size, result.knows_swap(result.size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:

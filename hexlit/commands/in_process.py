@@ -1,6 +1,5 @@
 """A command called from Python: the same composition and the same code, without changes to the process."""
 
-import atexit
 import copy
 import logging
 import os
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
@@ -19,7 +19,6 @@ from omegaconf import DictConfig, flag_override
 from hexlit.commands import claim
 from hexlit.commands.application import is_mistake, mistake_of_task, typed
 from hexlit.commands.composing import composed, hydra_initialized
-from hexlit.commands.rank_processes import leave_at_once
 from hexlit.commands.user_errors import explain, one_line
 from hexlit.errors import UsageError
 
@@ -37,8 +36,8 @@ def call(
     """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return the result of `task`.
 
     `prepare` may rewrite the arguments first. As on the command line, the task has a folder with its log. Unlike there,
-    no mistake is printed, and the process stays unchanged: Hydra's state, the environment, warning filters, loggers,
-    and random generators.
+    no mistake is printed, and the process stays unchanged: Hydra's state, the environment, warning filters and random
+    generators.
 
     Raises:
         UsageError: a mistake of the caller, in one line that names the right value.
@@ -67,7 +66,6 @@ def call(
             raise
         raise UsageError(one_line(explain(mistake, config_name, arguments))) from None
     finally:
-        atexit.unregister(leave_at_once)
         claim.leave(refused=refused)
 
 
@@ -110,32 +108,22 @@ def hydra_config(config: DictConfig) -> Iterator[None]:
 
 @contextmanager
 def untouched_process() -> Iterator[None]:
-    """Restore, at the end of the block, settings of the whole process that training changes."""
+    """Restore, at the end of the block, settings of the whole process that training changes.
+
+    These are the environment, warning filters, the global random generators, and what `DeviceProfile.apply` sets.
+    """
     import numpy as np
     import torch
 
     from hexlit.accelerate.process_settings import kept_settings
 
-    environment = dict(os.environ)
-    draws = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002  # the global one it is
-    loggers = {
-        logger: (logger.level, logger.propagate, logger.disabled, list(logger.handlers))
-        for logger in [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
-        if isinstance(logger, logging.Logger)
-    }
+    draws = random.getstate(), np.random.get_state()  # noqa: NPY002  # the global one it is
     try:
-        with quiet_imports(), kept_settings():
+        with patch.dict(os.environ), quiet_imports(), kept_settings(), torch.random.fork_rng(devices=()):
             yield
     finally:
-        for logger, (level, propagate, disabled, handlers) in loggers.items():
-            logger.setLevel(level)  # also drops the loggers' cached answers
-            logger.propagate, logger.disabled, logger.handlers[:] = propagate, disabled, handlers
         random.setstate(draws[0])
         np.random.set_state(draws[1])  # noqa: NPY002
-        torch.set_rng_state(draws[2])
-        for name in os.environ.keys() - environment.keys():
-            del os.environ[name]
-        os.environ.update(environment)
 
 
 @contextmanager
@@ -164,31 +152,19 @@ def main_unknown_to_children() -> Iterator[None]:
 
 @contextmanager
 def log_file_of_run(path: Path) -> Iterator[None]:
-    """Write hexlit's log to the file of the command; warnings also go to the caller's handlers."""
+    """Write hexlit's log also to the file of the command."""
     file = logging.FileHandler(path, encoding="utf-8")
     file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] %(message)s"))
     logger = logging.getLogger("hexlit")
-    level, propagate = logger.level, logger.propagate
+    level = logger.level
     logger.setLevel(logging.INFO)
-    logger.propagate = False
-    handlers = (file, _ToCaller(logging.WARNING))
-    for handler in handlers:
-        logger.addHandler(handler)
+    logger.addHandler(file)
     try:
         yield
     finally:
-        for handler in handlers:
-            logger.removeHandler(handler)
-            handler.close()
+        logger.removeHandler(file)
+        file.close()
         logger.setLevel(level)
-        logger.propagate = propagate
-
-
-class _ToCaller(logging.Handler):
-    """Hands records to the handlers of the root logger, or without these to the error stream."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        logging.getLogger().callHandlers(record)
 
 
 def settings_of(

@@ -18,11 +18,9 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.choices import refuse_tensorboard
-from hexlit.commands.place import refuse_unused
+from hexlit.commands.command_line import refuse_tensorboard, refuse_unused
 from hexlit.commands.report_files import games_of, write_beside
-from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resumed_folder
-from hexlit.commands.saved_settings import settings_writer
+from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
 from hexlit.search.config import BOARDS, SearchConfig
@@ -143,7 +141,8 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
     from hexlit.arena.player_spec import parse_players
 
     # A resumed match keeps the cluster's settings of its beginning.
-    refuse_unused(settings, HydraConfig.get().overrides.task if settings.resume is None else ())
+    overrides = HydraConfig.get().overrides.task if settings.resume is None else ()
+    refuse_unused(settings.where, settings.ray, settings.accelerator, overrides)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
@@ -170,8 +169,6 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
         Waiting(title_of(specs), loading, kernels.status, console=console),
     ):
         tournament, log, factory = set_up(config, specs, folder)
-        if kernels.running:
-            factory.compile_ahead(tournament.worker.at_once)
         if kernels.running and not console.is_terminal:
             console.print(kernels.status(), soft_wrap=True)
         kernels.wait()
@@ -220,7 +217,7 @@ def workers_elsewhere(
     from hexlit.tasks.hex.players import elsewhere_from
 
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
-    loaded = {} if factory.networks is None else factory.networks.loaded
+    loaded = {source: evaluators.loaded for source, evaluators in factory.networks.items()}
     maker = MatchWorkerMaker(
         specs, loaded, config.search, there, factory.size, config.seed, tournament.worker.at_once, config.swap
     )

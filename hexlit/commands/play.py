@@ -162,20 +162,20 @@ def get_ready(shared: "Shared") -> None:
 
 def network_offer(settings: PlayConfig, name: str, checkpoint: str) -> "tuple[Offer, int]":
     """The network of a checkpoint as a searching player, and the rows of the board that suit it best."""
-    from hexlit.commands.network_judges import judge_by_network
+    from hexlit.commands.networks import network_judge
     from hexlit.web.roster import Judge, Offer
 
-    make_evaluator, size, knows_swap = judge_by_network(checkpoint, settings.accelerator, None)
+    make_evaluator, size, knows_swap = network_judge(checkpoint, WITHOUT_NETWORK, settings.accelerator)
     title = checkpoint if is_packaged(checkpoint) else f"network of {checkpoint}"
     return Offer(name, title, lambda rows: Judge(make_evaluator, knows_swap(rows))), size
 
 
 def packaged_offer(settings: PlayConfig, board: int) -> "Offer":
     """The packaged networks as one player who searches: on each board the network that fits it."""
-    from hexlit.commands.network_judges import judge_by_packaged
+    from hexlit.commands.networks import network_judge
     from hexlit.web.roster import Judge, Offer
 
-    make_evaluator, _, knows_swap = judge_by_packaged(board, settings.accelerator, None)
+    make_evaluator, _, knows_swap = network_judge(None, board, settings.accelerator)
     networks = [f"{name} to {largest_board(name)} rows" for name in packaged_by_board()]
     title = f"network {', '.join(networks)} and above"
     return Offer(NETWORK, title, lambda rows: Judge(make_evaluator, knows_swap(rows)))

@@ -1,8 +1,7 @@
 """The other ranks of a run on this machine, if neither torchrun nor srun has started them.
 
 Each runs the same command in a folder of its own, `ranks/N` of the run's folder. It has its own log, output and
-tables of phases and steps. A rank that dies ends the whole run, see `hexlit.commands.rank_loss`. All ranks end with
-this process, whatever ends it.
+tables of phases and steps. A rank that dies ends this process, and all ranks end with this process, whatever ends it.
 """
 
 import atexit
@@ -17,17 +16,13 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hexlit.accelerate.ranks import Ranks, ranks
-from hexlit.commands.rank_loss import LAST, RankLoss
 from hexlit.errors import UsageError
 from hexlit.lifeline import Lifeline, die_with_parent
 from hexlit.tuning.space import quoted
-
-if TYPE_CHECKING:
-    from hexlit.accelerate.rank_line import Lost
 
 LIFELINE = "HEXLIT_RANK_LIFELINE"
 """Variable with the number of a pipe; its end tells a rank that the first one has ended."""
@@ -35,7 +30,8 @@ LIFELINE = "HEXLIT_RANK_LIFELINE"
 RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file of a rank's output."""
 
-_tied = False  # whether hexlit has started this process as a rank, which ends with the first one
+GRACE = 5.0
+"""Seconds for this process to end in good order after a rank has died; its waits for that rank may never end."""
 
 _OF_THE_RUN = ("hydra.mode=", "hydra.run.dir=", "hydra.sweep.", "hydra/sweeper", "hydra.sweeper.", "hydra/launcher")
 
@@ -45,14 +41,12 @@ def rank_arguments(argv: list[str]) -> list[str] | None:
 
     From now on the rank ends with the first one.
     """
-    global _tied
     number = os.environ.pop(LIFELINE, None)
     if number is None:
         return None
     if not number.isdecimal():
         raise UsageError(f"{LIFELINE}={number}: hexlit sets it for processes that it starts")
     die_with_parent(int(number))
-    _tied = True
     return argv
 
 
@@ -66,58 +60,53 @@ def folder_arguments() -> list[str]:
 
 
 @contextmanager
-def other_ranks(devices: int | None, folder: Path) -> Iterator["Lost | None"]:
+def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
     """Within the block this process is the first of `devices` ranks, unless it is one of several already.
-
-    Yields the receiver of lost ranks if the ranks themselves report them; None if hexlit has started them.
 
     Raises:
         UsageError: a rank died; the line names it and the file of its output.
     """
-    if ranks().several:
-        loss = RankLoss()
-        with loss.ends_the_block():
-            yield None if _tied else loss.lose
+    if ranks().several or (devices or 1) == 1:
+        yield
         return
-    if (devices or 1) == 1:
-        yield None
-        return
-    place = Ranks(size=devices or 1, local_size=devices or 1, port=_free_port())
-    before = {name: os.environ.get(name) for name in place.environment()}
-    loss = RankLoss()
-    started = _Started(place, folder, loss)
+    first = Ranks(size=devices or 1, local_size=devices or 1, port=_free_port())
+    before = {name: os.environ.get(name) for name in first.environment()}
+    group = _Group()
     try:
-        os.environ.update(place.environment())
-        with loss.ends_the_block():
-            yield None
-            started.wait()
+        for rank in range(1, first.size):
+            group.start(replace(first, rank=rank, local_rank=rank), folder / RANKS / str(rank))
+        os.environ.update(first.environment())
+        yield
+        group.wait()
     except UsageError:
-        if loss.how is not None:
-            atexit.register(leave_at_once)
+        raise
+    except Exception as error:  # a broken connection to a rank that died
+        if group.lost.wait(GRACE / 2):
+            raise UsageError(group.how) from error
         raise
     finally:
-        started.end()
+        group.end()
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
 
-class _Started:
-    """Processes of the ranks 1 and up. A thread waits for the end of each."""
+class _Group:
+    """Processes of the ranks 1 and up. A thread waits for the end of each.
 
-    def __init__(self, place: Ranks, folder: Path, loss: RankLoss) -> None:
-        self._loss = loss
+    Attributes:
+        lost: set once a rank has died.
+        how: the first rank that died, how, and the file of its output.
+    """
+
+    def __init__(self) -> None:
+        self.lost, self._over = threading.Event(), threading.Event()
+        self.how = ""
         self._lifelines: list[Lifeline] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[threading.Thread] = []
-        try:
-            for rank in range(1, place.size):
-                own = Ranks(rank, place.size, rank, place.local_size, place.address, place.port)
-                self._start(own, folder / RANKS / str(rank))
-        except BaseException:
-            self.end()
-            raise
 
-    def _start(self, place: Ranks, folder: Path) -> None:
+    def start(self, place: Ranks, folder: Path) -> None:
+        """Start the rank at `place`, which works in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         lifeline = Lifeline()
         self._lifelines.append(lifeline)
@@ -139,29 +128,28 @@ class _Started:
 
     def wait(self) -> None:
         """Wait for the end of all ranks, which have no work left."""
-        self._loss.over()
         for thread in self._threads:
-            thread.join(LAST)
+            thread.join(GRACE)
 
     def end(self) -> None:
         """End all ranks, with all that they have started."""
-        self._loss.over()
-        for lifeline in self._lifelines:
+        self._over.set()
+        for lifeline, process in zip(self._lifelines, self._processes, strict=False):
             lifeline.close()
-        for process in self._processes:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
 
-    def _watch(self, rank: int, process: subprocess.Popen[bytes], output: Path) -> None:
+    def _watch(self, rank: int, process: "subprocess.Popen[bytes]", output: Path) -> None:
         code = process.wait()
-        if code == 0 or self._loss.is_known:
+        if code == 0 or self._over.is_set() or self.lost.is_set():
             return
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}{_last_words(output)}"
-        self._loss.lose(f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}")
+        self.how = f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}"
+        self.lost.set()
+        if not self._over.wait(GRACE):  # the main thread waits for the lost rank, inside a library
+            print(f"hexlit train: {self.how}", file=sys.stderr, flush=True)
+            os._exit(2)
 
 
 def _overrides() -> list[str]:
@@ -177,16 +165,6 @@ def _overrides() -> list[str]:
 def _last_words(output: Path) -> str:
     lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines() if output.exists() else []
     return f" ({lines[-1].strip()[:300]})" if lines else ""
-
-
-def leave_at_once() -> None:
-    """Leave at the interpreter's end without the clean-up of other libraries, which takes seconds without the rank.
-
-    `hexlit.commands.in_process` undoes it: a program that called the run has an end of its own.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(2)
 
 
 def _free_port() -> int:

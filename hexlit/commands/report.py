@@ -5,12 +5,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from hydra._internal.utils import get_args_parser
 from omegaconf import DictConfig
 
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.report_files import COMPARISON_FILE, MATCH, RUN, SWEEP, kind_of, newest
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number
@@ -77,10 +77,7 @@ def main(argv: list[str]) -> int:
 
 def named_folder(argv: list[str]) -> list[str]:
     """`argv` with the bare path of a folder in it, `hexlit report FOLDER`, as an override."""
-    parser = get_args_parser()
-    parser.error = _refuse_flag  # type: ignore[method-assign]  # argparse prints its whole usage instead
-    known, rest = parser.parse_known_args(argv)
-    words = [*known.overrides, *(word for word in rest if not word.startswith("-"))]
+    _, words = flags_and_overrides(argv)
     paths = [word for word in words if "=" not in word or Path(word).is_dir()]
     if not paths:
         return argv
@@ -88,10 +85,6 @@ def named_folder(argv: list[str]) -> list[str]:
     if len(named) > 1:
         raise UsageError(f"{' '.join(named)}: name one folder")
     return [f"folder={quoted(paths[0])}" if word == paths[0] else word for word in argv]
-
-
-def _refuse_flag(message: str) -> NoReturn:
-    raise UsageError(message)
 
 
 def report(config: DictConfig) -> Sequence[str]:
@@ -102,76 +95,68 @@ def report(config: DictConfig) -> Sequence[str]:
 
         save_dashboard(settings.wandb, settings.json)
         return ()
-    if settings.runs:
-        compare(settings)
-        return ()
-    folder = newest(RUNS) if settings.folder is None else Path(settings.folder)
-    kind = kind_of(folder)
+    folder = Path() if settings.runs else newest(RUNS) if settings.folder is None else Path(settings.folder)
+    kind = None if settings.runs else kind_of(folder)
     if kind == SWEEP:
         if settings.output is not None:
-            raise UsageError(
-                f"output={settings.output}: the report of a sweep links to its trials; it stays in {folder}"
-            )
+            raise UsageError(f"output={settings.output}: the page of a sweep links to its trials; it stays in {folder}")
         report_sweep(folder, settings)
         return ()
     if settings.watch:
         raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
-    if settings.json:
-        results = folder / {RUN: "summary.json", MATCH: "match.json"}.get(kind, "strength.json")
-        if not results.is_file():
-            raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not ended")
-        try:
-            print(results.read_text(encoding="utf-8").rstrip())
-        except ValueError as error:
-            raise UsageError(f"{results}: cannot be read ({error})") from error
+    if settings.json and kind is not None:
+        print_results(folder, kind)
         return ()
     return write_page(folder, settings)
 
 
-def write_page(folder: Path, settings: ReportConfig) -> Sequence[str]:
-    """Write the page for `folder`, and print its place and what cannot be read, which is returned."""
-    from hexlit.commands.report_files import write_report
-
-    output = None if settings.output is None else Path(settings.output)
+def print_results(folder: Path, kind: str) -> None:
+    """Print the document of a run, match or strength run."""
+    results = folder / {RUN: "summary.json", MATCH: "match.json"}.get(kind, "strength.json")
+    if not results.is_file():
+        raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not ended")
     try:
-        path, unread = write_report(folder, output, epochs=settings.epochs, price=settings.price)
+        print(results.read_text(encoding="utf-8").rstrip())
+    except ValueError as error:
+        raise UsageError(f"{results}: cannot be read ({error})") from error
+
+
+def write_page(folder: Path, settings: ReportConfig) -> Sequence[str]:
+    """Write the page for `folder`, or that of the runs side by side.
+
+    Prints its place, and what cannot be read, which is returned.
+    """
+    from hexlit.commands.report_files import write_comparison, write_report
+
+    more: dict[str, Any] = {"epochs": settings.epochs, "price": settings.price}
+    unread: Sequence[str] = ()
+    try:
+        if settings.runs:
+            path = write_comparison([Path(one) for one in settings.runs], settings.output or COMPARISON_FILE, **more)
+        else:
+            path, unread = write_report(folder, settings.output, **more)
     except OSError as error:
-        if output is not None:
-            raise UsageError(f"output={output}: cannot be written ({error.strerror or error})") from error
-        say(f"nothing was written: {error.strerror or error} ({folder})", failed=True)
-        return ()
+        raise UsageError(f"output={settings.output or folder}: cannot be written ({error.strerror})") from error
     say(str(path))
     for line in unread:
         say(f"{folder}: {line}", failed=True)
     return unread
 
 
-def compare(settings: ReportConfig) -> None:
-    """Write the page with the runs side by side."""
-    from hexlit.commands.report_files import write_comparison
-
-    folders = [Path(folder) for folder in settings.runs]
-    output = Path(settings.output or COMPARISON_FILE)
-    try:
-        path = write_comparison(folders, output, epochs=settings.epochs, price=settings.price)
-    except OSError as error:
-        raise UsageError(f"output={output}: cannot be written ({error.strerror or error})") from error
-    say(str(path))
-
-
 def say(line: str, failed: bool = False) -> None:
     """Print one line, whole."""
     from rich.console import Console
-    from rich.text import Text
 
-    Console(highlight=False).print(Text(line, "red" if failed else ""), soft_wrap=True)
+    Console().print(line, style="red" if failed else "", soft_wrap=True, markup=False, highlight=False)
 
 
 def report_sweep(folder: Path, settings: ReportConfig) -> None:
     """Read the sweep, write its results into its folder, and print them."""
     from rich.console import Console
 
-    from hexlit.tuning.result_files import as_document
+    from hexlit.reporting.sweep import sweep_page
+    from hexlit.reporting.text import show
+    from hexlit.tuning.result_files import as_document, write_results
     from hexlit.tuning.results import read_results
 
     if settings.json:
@@ -180,7 +165,20 @@ def report_sweep(folder: Path, settings: ReportConfig) -> None:
     console = Console(highlight=False)
     if settings.watch:
         watch(folder, settings.every, console)
-    show(folder, settings, console)
+    obstacle = ""
+    try:
+        results = write_results(folder, settings.figures)
+    except OSError as error:
+        results = read_results(folder)
+        obstacle = f"nothing was written: {error.strerror or error} ({folder})"
+    document: Mapping[str, Any] = as_document(results)
+    show(sweep_page(document, together=True), console, rows=settings.rows)
+    console.print()
+    written = ["overall_results.json", "leaderboard.csv"]
+    written += ["best.yaml"] if document["best"] is not None else []
+    written += ["report.html", "figures"] if settings.figures else []
+    line = obstacle or f"{document['folder']}: {', '.join(written)}"
+    console.print(line, style="red" if obstacle else "dim", soft_wrap=True, markup=False)
 
 
 def watch(folder: Path, every: float, console: "Console") -> None:
@@ -199,30 +197,3 @@ def watch(folder: Path, every: float, console: "Console") -> None:
             if idle == (1 if results.tuned else 2):
                 return
             time.sleep(every)
-
-
-def show(folder: Path, settings: ReportConfig, console: "Console") -> None:
-    """Write the results of the sweep if that is allowed, and print them."""
-    from rich.text import Text
-
-    from hexlit.reporting.sweep import sweep_page
-    from hexlit.reporting.text import show as show_page
-    from hexlit.tuning.result_files import as_document, write_results
-    from hexlit.tuning.results import read_results
-
-    obstacle = ""
-    try:
-        results = write_results(folder, settings.figures)
-    except OSError as error:
-        results = read_results(folder)
-        obstacle = f"nothing was written: {error.strerror or error} ({folder})"
-    document: Mapping[str, Any] = as_document(results)
-    show_page(sweep_page(document, together=True), console, rows=settings.rows)
-    console.print()
-    if obstacle:
-        console.print(Text(obstacle, "red"), soft_wrap=True)
-        return
-    written = ["overall_results.json", "leaderboard.csv"]
-    written += ["best.yaml"] if document["best"] is not None else []
-    written += ["report.html", "figures"] if settings.figures else []
-    console.print(Text(f"{document['folder']}: {', '.join(written)}", "dim"), soft_wrap=True)

@@ -62,7 +62,7 @@ def newest(runs: Path) -> Path:
 
 
 def write_report(
-    folder: Path, output: Path | None = None, *, epochs: Sequence[int] = (), price: float | None = None
+    folder: Path, output: str | Path | None = None, *, epochs: Sequence[int] = (), price: float | None = None
 ) -> tuple[Path, Sequence[str]]:
     """Write the page of the run, match or strength run in `folder`.
 
@@ -84,7 +84,7 @@ def write_report(
     from hexlit.reporting.run_files import read_run
     from hexlit.reporting.strength import strength_page
 
-    path, kind, unread = output or folder / PAGE_FILE, kind_of(folder), []
+    path, kind, unread = Path(output or folder / PAGE_FILE), kind_of(folder), []
     if kind == RUN:
         files = read_run(folder)
         page, unread = run_report(files, path, epochs, price), list(files.unread)
@@ -185,7 +185,7 @@ def games_of(path: Path, size: int) -> "list[GameRecord]":
 
 
 def write_comparison(
-    folders: Sequence[Path], output: Path, *, epochs: Sequence[int] = (), price: float | None = None
+    folders: Sequence[Path], output: str | Path, *, epochs: Sequence[int] = (), price: float | None = None
 ) -> Path:
     """Write a page with the runs in `folders` side by side to the file `output`.
 
@@ -197,6 +197,7 @@ def write_comparison(
     from hexlit.reporting.page import PAGE_FILE
     from hexlit.reporting.run_files import read_run
 
+    output = Path(output)
     if len(folders) < 2:
         raise UsageError(f"runs=[{', '.join(map(str, folders))}]: two runs or more are compared")
     for folder in folders:
@@ -213,20 +214,12 @@ def write_comparison(
 
 
 def names_of_runs(names: Sequence[str], folders: Sequence[Path]) -> list[str]:
-    """The runs' own `names`; of runs with the same one each also has the part of its folder that tells them apart."""
-    rest: dict[int, str] = {}
-    for name in set(names):
-        same = [number for number, other in enumerate(names) if other == name]
-        if len(same) > 1:
-            rest |= dict(zip(same, short_names([folders[number] for number in same]), strict=True))
-    return [f"{name} {rest[number]}" if number in rest else name for number, name in enumerate(names)]
-
-
-def short_names(folders: Sequence[Path]) -> list[str]:
-    """The last parts of the paths, as many as are needed to be unique; a repeated folder gets a number."""
+    """The runs' own `names`; if two have the same one, each with the parts of its folder that tell it apart."""
+    if len(set(names)) == len(names):
+        return list(names)
     parts = [folder.resolve().parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(one[-length:]) for one in parts]
-        if len(set(names)) == len(names):
-            return names
+        longer = [f"{name} {'/'.join(one[-length:])}" for name, one in zip(names, parts, strict=True)]
+        if len(set(longer)) == len(longer):
+            return longer
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]

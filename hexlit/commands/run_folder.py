@@ -1,15 +1,23 @@
-"""The folder of a run: the id in its name, and how a command continues in it."""
+"""The folder of a run: the id in its name, its settings in `.hydra/`, and how a command continues in it.
+
+Hydra would write `.hydra/` at every start, before any check, and a kill there leaves its files empty; so
+`hydra.output_subdir=null` switches that off, and each file is replaced in one step here.
+"""
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
-from hexlit.commands.saved_settings import read_overrides
 from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
 from hexlit.tuning.space import quoted
+from hexlit.tuning.sweep_folder import read_yaml
+
+SETTINGS = ".hydra"
 
 OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
 
@@ -26,14 +34,40 @@ def resumed_folder(argv: list[str]) -> Path | None:
     if not folders[-1]:
         raise UsageError("resume=: the value is empty; resume=FOLDER continues a run, resume=null begins a new one")
     try:
-        folder = Path(folders[-1]).resolve()
-        folder.stat()
-    except FileNotFoundError:
-        return folder
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name too long, a null character
-        message = (error.strerror if isinstance(error, OSError) else None) or str(error).partition(":")[0]
-        raise UsageError(f"resume={folders[-1][:100]}: no folder can be found there ({message})") from error
-    return folder
+        return Path(folders[-1]).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null character
+        raise UsageError(f"resume={folders[-1][:100]}: no folder can be found there ({error})") from error
+
+
+def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
+    """A function that writes the settings of this command, composed as `config`, into `folder`."""
+    from hydra.core.hydra_config import HydraConfig
+
+    whole: Any = HydraConfig.instance().cfg
+    contents = {"config.yaml": config, "hydra.yaml": whole, "overrides.yaml": whole.hydra.overrides.task}
+    texts = {name: OmegaConf.to_yaml(content) for name, content in contents.items()}
+
+    def write() -> None:
+        for name, text in texts.items():
+            write_text_atomic(folder / SETTINGS / name, text)
+
+    return write
+
+
+def read_overrides(folder: Path) -> list[str]:
+    """The overrides of the run in `folder`.
+
+    Raises:
+        UsageError: there are none, or the file is damaged.
+    """
+    path = folder / SETTINGS / "overrides.yaml"
+    if not path.is_file():
+        hint = "write the whole name for ..." if "..." in folder.parts else f"a run keeps its settings in {SETTINGS}"
+        raise UsageError(f"resume={folder}: no folder of a run ({hint})")
+    result = read_yaml(path)
+    if not isinstance(result, list) or not all(isinstance(entry, str) for entry in result):
+        raise UsageError(f"{path}: not a list of overrides; restore the file, or start a new run")
+    return result
 
 
 def refuse_changes(argv: list[str], may_change: Sequence[str], otherwise: str) -> None:

@@ -1,7 +1,7 @@
 """`hexlit solve`: the exact winner of a position with best play, and every winning move of the side to move."""
 
 import json
-import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,20 +99,12 @@ def position_of_file(file: str, move: int | None) -> "Position":
 
 def solved_with_progress(board: "Board | Position") -> "Solution":
     """Solve the position; a terminal shows the number of settled moves, and the estimated time left."""
-    import threading
     from concurrent.futures import Future, wait
 
     import numpy as np
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     from hexlit.hex.solver import Solver
+    from hexlit.reporting.screen import work_bar
 
     solver = Solver(board.size)
     answer: Future[Solution] = Future()
@@ -124,22 +116,13 @@ def solved_with_progress(board: "Board | Position") -> "Solution":
         except Exception as error:
             answer.set_exception(error)
 
-    columns = (
-        TextColumn("solving"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("moves · {task.fields[nodes]:,} nodes"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as shown:
-        task = shown.add_task("", total=None, nodes=0)
-        # In a thread of its own, since compiled code does not react to Ctrl-C.
-        threading.Thread(target=solve_it, daemon=True).start()
+    # In a thread of its own, since compiled code does not react to Ctrl-C.
+    threading.Thread(target=solve_it, daemon=True).start()
+    with work_bar("solving") as advance:
         while not answer.done():
             wait([answer], 0.1)
             settled, moves = solver.progress
-            shown.update(task, completed=settled, total=moves or None, nodes=solver.nodes)
+            advance(f"solving · {settled} of {moves} moves · {solver.nodes:,} nodes", settled / (moves or 1))
     return answer.result()
 
 

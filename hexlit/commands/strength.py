@@ -6,32 +6,46 @@ import shlex
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import PLACES, RayConfig
-from hexlit.commands.again import same_command
 from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
-from hexlit.commands.place import refuse_unused
+from hexlit.commands.command_line import refuse_tensorboard, refuse_unused, same_command
 from hexlit.commands.report_files import write_beside
-from hexlit.commands.saved_settings import settings_writer
-from hexlit.commands.strength_measures import about, check_board, measure_search, measure_truth, progress
-from hexlit.commands.strength_parts import Parts, arguments, finished, subject_of
-from hexlit.commands.strength_results import Document, show, track_strength, write
+from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resumed_folder, settings_writer
+from hexlit.commands.strength_run import (
+    PARTS_FILE,
+    RESULTS_FILE,
+    Document,
+    Parts,
+    about,
+    check_board,
+    finished,
+    measure_search,
+    measure_truth,
+    show,
+    track_strength,
+    write,
+)
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
 from hexlit.search.config import BOARDS, MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.settings import Settings, number, one_of
 from hexlit.training.config import LoggerConfig
 
+if TYPE_CHECKING:
+    from hexlit.commands.networks import Evaluators
+    from hexlit.tasks.hex.checkpoint import LoadedNetwork
+
 KINDS = ("truth", "search")
 RUNS = Path("runs") / "strength"
 _OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}  # settings that `evaluate` does not take
-LARGEST_BOARD = 19
+MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger", "where=", "workers=", "ray.")
+"""Beginnings of the overrides that a resumed measurement takes."""
 
 
 @dataclass
@@ -98,13 +112,34 @@ def main(argv: list[str]) -> int:
     return run(strength, "strength", argv, prepare=arguments)
 
 
+def arguments(argv: list[str]) -> list[str]:
+    """`argv`; with `resume=FOLDER` the settings of that measurement, then those of `argv`.
+
+    Raises:
+        UsageError: the folder holds no measurement, or the overrides change its settings.
+    """
+    folder = resumed_folder(argv)
+    if folder is None:
+        return argv
+    refuse_changes(
+        argv,
+        MAY_CHANGE,
+        "a measurement continues with its own settings; only json, markdown, report, accelerator, logger and its place "
+        "(where, workers, ray) may change",
+    )
+    if not any((folder / name).is_file() for name in (PARTS_FILE, RESULTS_FILE)):
+        raise UsageError(f"resume={folder}: no folder of a strength run (it has no {PARTS_FILE} and no {RESULTS_FILE})")
+    return resumed_arguments(argv)
+
+
 def strength(config: DictConfig) -> None:
     """Run the requested measurement, or its missing parts, save it and print it."""
     settings = typed(config, StrengthConfig)
     from hydra.core.hydra_config import HydraConfig
 
     # A resumed measurement keeps the cluster's settings of its beginning.
-    refuse_unused(settings, HydraConfig.get().overrides.task if settings.resume is None else ())
+    overrides = HydraConfig.get().overrides.task if settings.resume is None else ()
+    refuse_unused(settings.where, settings.ray, settings.accelerator, overrides)
     folder = None if settings.resume is None else held_folder("resume", Path(os.path.relpath(settings.resume)))
     document = None if folder is None else finished(folder)
     if document is None:
@@ -119,11 +154,8 @@ def strength(config: DictConfig) -> None:
 
 def measured(config: DictConfig, settings: StrengthConfig, folder: Path | None) -> tuple[Path, Document]:
     """Measure the missing parts of the run in `folder`, or all in a new folder. Returns the folder and the result."""
-    import numba
-
-    from hexlit.accelerate.profile import build_profile
-    from hexlit.commands.judges import Evaluators
-    from hexlit.tasks.hex.checkpoint import load_network
+    from hexlit.reporting.screen import work_bar
+    from hexlit.tasks.hex.checkpoint import load_network, network_file
 
     loaded = load_network(settings.checkpoint)
     size = settings.board or loaded.size
@@ -138,20 +170,28 @@ def measured(config: DictConfig, settings: StrengthConfig, folder: Path | None) 
         return f"hexlit strength {shlex.join([f'resume={where}'])}"
 
     with says_how_to_continue("hexlit strength", lambda: f"what was measured is in {place}", again):
-        profile = build_profile(settings.accelerator)
-        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-        profile.apply()
-        evaluators = Evaluators(loaded, size, profile)
-        games = settings.games or profile.evaluation_batch
+        evaluators = evaluators_of(loaded, size, settings)
+        games = settings.games or evaluators.profile.evaluation_batch
         facts = about(settings, evaluators, games)
-        parts.open(subject_of(settings, facts), facts["device"], resume=folder is not None)
+        parts.open(network_file(settings.checkpoint), facts["device"], resume=folder is not None)
         measure = measure_truth if settings.what == "truth" else measure_search
-        with progress() as advance:
+        with work_bar("measuring") as advance:
             for result in measure(settings, evaluators, games, advance, parts):
                 document = facts | {"device": parts.device} | result
                 write(place, document)
         parts.end()
     return place, document
+
+
+def evaluators_of(loaded: "LoadedNetwork", size: int, settings: StrengthConfig) -> "Evaluators":
+    """The evaluators of a network, on a device whose settings are applied."""
+    import numba
+
+    from hexlit.commands.networks import Evaluators, applied_profile
+
+    profile = applied_profile(settings.accelerator)
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    return Evaluators(loaded, size, profile)
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
@@ -162,20 +202,18 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
     Raises:
         UsageError: there is no such setting, or its value is out of range.
     """
-    from hexlit.accelerate.profile import build_profile
     from hexlit.arena.measures import measured_now
-    from hexlit.commands.judges import Evaluators
     from hexlit.tasks.hex.checkpoint import load_network
 
     known = {one.name for one in fields(StrengthConfig)} - _OF_COMMAND
     for name in settings.keys() - known:
         raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
     chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
-    refuse_unused(chosen, settings)
+    refuse_unused(chosen.where, chosen.ray, chosen.accelerator, settings)
     loaded = load_network(checkpoint)
     size = chosen.board or loaded.size
     check_board("truth", size)
-    evaluators = Evaluators(loaded, size, build_profile(chosen.accelerator))
+    evaluators = evaluators_of(loaded, size, chosen)
     games = chosen.games or evaluators.profile.evaluation_batch
     (result,) = measure_truth(chosen, evaluators, games, lambda what, share: None, measured_now)
     return about(chosen, evaluators, games) | result

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hexlit.commands.choices import choices
-from hexlit.commands.quick_imports import quick_imports
+from hexlit.commands.command_line import choices
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
 from hexlit.errors import NO_WINDOWS, UsageError
@@ -18,8 +17,6 @@ from hexlit.tasks.run_config import RunConfig
 if TYPE_CHECKING:
     import lightning as L
     from rich.console import Console
-
-    from hexlit.accelerate.rank_line import Lost
 
 
 def train_task(
@@ -32,7 +29,6 @@ def train_task(
     trial: bool = False,
     console: "Console | None" = None,
     saved: Callable[[Path], None] = lambda path: None,
-    lost: "Lost | None" = None,
 ) -> dict[str, Any]:
     """Train with `settings` in `folder`, and return the summary; see `hexlit.training.run.run`.
 
@@ -53,13 +49,12 @@ def train_task(
     console = console or (Console() if writes else Console(file=io.StringIO()))
     title = f"hexlit train · {settings.name}"
     with Waiting(title, "loading PyTorch", begun.status, console=console) as waiting:
-        with quick_imports():
-            from hexlit.accelerate.profile import build_profile
-            from hexlit.reporting.progress import TrainingProgress
-            from hexlit.training.run import HasEndedError, RunOptions, run
+        from hexlit.accelerate.profile import build_profile
+        from hexlit.reporting.progress import TrainingProgress
+        from hexlit.training.run import HasEndedError, RunOptions, run
 
-            waiting.what = "setting up"
-            task = begun.make(console)  # imports the task
+        waiting.what = "setting up"
+        task = begun.make(console)  # imports the task
         callbacks = [*callbacks, *_own_callbacks(settings)]
         trainer = settings.trainer
 
@@ -87,7 +82,6 @@ def train_task(
                     started=started,
                     trial=trial,
                     saved=saved,
-                    lost=lost,
                     facts=choices(),
                     tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
                 ),

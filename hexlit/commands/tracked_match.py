@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.tournament import GameLog
-from hexlit.commands.choices import facts_of
+from hexlit.commands.command_line import facts_of
 from hexlit.reporting.board_image import game_image
 from hexlit.reporting.match import ratings
 from hexlit.reporting.text import as_rows

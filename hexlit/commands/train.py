@@ -13,10 +13,8 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.claim import check, claim
-from hexlit.commands.quick_imports import quick_imports
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
-from hexlit.commands.run_folder import requeued, resumed_arguments, resumed_folder
-from hexlit.commands.saved_settings import settings_writer
+from hexlit.commands.run_folder import requeued, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
 from hexlit.tasks.run_config import RunConfig
@@ -104,8 +102,7 @@ def train(config: DictConfig) -> Any:
     settings.check_installed()
     if ticket is not None:
         refuse_in_a_sweep(settings.accelerator.devices)
-        with quick_imports():
-            from hexlit.commands.trial_training import train_trial
+        from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
@@ -159,8 +156,8 @@ def train_kept(
     if settings.resume is None and ranks().writes:
         write_settings()
     saved = after_the_first(write_settings)
-    with other_ranks(settings.accelerator.devices, folder) as lost:
-        train_task(settings, folder, started=started, console=console, saved=saved, lost=lost)
+    with other_ranks(settings.accelerator.devices, folder):
+        train_task(settings, folder, started=started, console=console, saved=saved)
 
 
 def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:

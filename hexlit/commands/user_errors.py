@@ -1,7 +1,7 @@
 """Errors that are no bugs, each told in one line.
 
 A mistake on the command line: the argument, and the words of Hydra or OmegaConf. An error of the machine during a
-command: the file, the words of the system, and what to do.
+command: the file, and the words of the system.
 """
 
 import difflib
@@ -21,24 +21,11 @@ from hexlit.commands.composing import VERSION_BASE as VERSION_BASE
 from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, search_path
 from hexlit.errors import UsageError
 
-MOVED = {
-    "accelerator.selfplay_games": "selfplay.batch",
-    "accelerator.groups": "selfplay.groups",
+_OF_THE_MACHINE = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE),
+    *(errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE),
 }
-"""Old keys, and their present names."""
-_ADVICE = {
-    errno.ENOSPC: "free some space, and continue",
-    errno.EDQUOT: "free some space, and continue",
-    errno.EROFS: "choose another folder",
-    errno.EACCES: "choose another folder, or have its rights changed",
-    errno.EPERM: "choose another folder, or have its rights changed",
-    errno.EIO: "the disk or the network under it is broken",
-    errno.ESTALE: "the network's folder is gone",
-    errno.ENAMETOOLONG: "this name is too long for a file",
-    errno.ELOOP: "links lead in a circle",
-    errno.EMFILE: "ulimit -n allows too few open files",
-    errno.ENFILE: "the system allows too few open files",
-}
+"""Errors of the system that are no bugs of the program."""
 _LONGEST = 100
 """Longest name in a message, in characters."""
 
@@ -84,8 +71,6 @@ def _unreadable(override: str) -> str:
 def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
     if not key:
         return _unreadable("=")
-    if key in MOVED:
-        return f"{key} is called {MOVED[key]} now"
     known = _known_keys(key, config_name, argv)
     parent, _, leaf = key.rpartition(".")
     beside = {one.rpartition(".")[2]: one for one in known if one.rpartition(".")[0] == parent}
@@ -124,8 +109,8 @@ def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 def machine_error(error: BaseException) -> UsageError | None:
     """The machine's error behind `error`; None for a bug of the program."""
     for result in _chain(error):
-        if isinstance(result, OSError) and result.errno in _ADVICE:
-            return UsageError(f"{_named(result)}{os.strerror(result.errno)}; {_ADVICE[result.errno]}")
+        if isinstance(result, OSError) and result.errno in _OF_THE_MACHINE:
+            return UsageError(f"{_named(result)}{os.strerror(result.errno)}")
     if any(isinstance(result, FileNotFoundError) for result in _chain(error)):
         try:
             claim.check()  # a file may be missing because its folder is missing

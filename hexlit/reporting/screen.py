@@ -2,13 +2,15 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -86,6 +88,19 @@ def _drawn(bar: Bar) -> ProgressBar:
         finished_style=bar.colour,
         pulse_style=bar.colour,
     )
+
+
+@contextmanager
+def work_bar(title: str) -> Iterator[Callable[[str, float], None]]:
+    """A bar with the time left, on the error stream; nothing if that is no terminal.
+
+    Yields `advance(what, share)`, for the present activity and the share of the work that is done, 0 to 1.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not is_screen(console), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
 class Display(ABC):

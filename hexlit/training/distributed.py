@@ -6,17 +6,17 @@ ranks may have different numbers of examples. `TrainedModule` adds the gradients
 
 import socket
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import torch
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.pytorch.plugins.precision import MixedPrecision
-from lightning.pytorch.strategies import DDPStrategy, Strategy
+from lightning.pytorch.strategies import DDPStrategy
 
 from hexlit.accelerate.batch_norm import over_ranks
-from hexlit.accelerate.collectives import BACKENDS, TIMEOUT, are_several, barrier, broadcast
+from hexlit.accelerate.collectives import BACKENDS, are_several, barrier, broadcast
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.rank_line import Lost, RankLine
 from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
 
@@ -53,23 +53,7 @@ class StartedRanks(LightningEnvironment):
 
 
 class SummedGradients(DDPStrategy):
-    """Lightning's DDP without torch's wrapper. Batch norm covers all ranks; they begin with equal weights.
-
-    Attributes:
-        line: reports lost ranks, once all have met; None where another process reports them.
-    """
-
-    def __init__(self, ranks: Ranks, lost: Lost | None, sees_own_card: bool, **arguments: Any) -> None:
-        """The strategy of the rank at `ranks`; `lost` is called when a rank is gone."""
-        super().__init__(cluster_environment=StartedRanks(ranks, sees_own_card), **arguments)
-        self.line: RankLine | None = None
-        self._ranks = ranks
-        self._lost = lost
-
-    def setup_distributed(self) -> None:
-        super().setup_distributed()
-        if self._lost is not None:
-            self.line = RankLine(self._ranks, self._lost)
+    """Lightning's DDP without torch's wrapper. Batch norm covers all ranks; they begin with equal weights."""
 
     def configure_ddp(self) -> None:
         assert self.model is not None
@@ -85,23 +69,18 @@ class SummedGradients(DDPStrategy):
         return broadcast(obj)
 
 
-def hardware_arguments(
-    profile: DeviceProfile, ranks: Ranks, lost: Lost | None, plugins: Sequence[Any]
-) -> dict[str, Any]:
+def hardware_arguments(profile: DeviceProfile, ranks: Ranks, plugins: Sequence[Any]) -> dict[str, Any]:
     """The arguments of `Trainer` that choose devices, processes and precision, with `plugins` of other kinds.
 
     Lightning would detect Slurm by itself and take its signals, which belong to the starter of the job. So a plugin
     tells who started this process, where the strategy does not.
     """
     started = [] if ranks.several else [LightningEnvironment()]
-    return device_arguments(profile, ranks, lost) | precision_arguments(profile, [*plugins, *started])
+    return device_arguments(profile, ranks) | precision_arguments(profile, [*plugins, *started])
 
 
-def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = None) -> dict[str, Any]:
-    """The arguments of `Trainer` that choose its devices and processes.
-
-    `lost` is called when a rank is gone; None where the starter of the ranks notices it.
-    """
+def device_arguments(profile: DeviceProfile, ranks: Ranks) -> dict[str, Any]:
+    """The arguments of `Trainer` that choose its devices and processes."""
     if not ranks.several:
         return {"devices": profile.devices}
     sees_own_card = isinstance(profile.devices, list) and len(profile.devices) < ranks.local_size
@@ -109,7 +88,11 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = N
     return {
         "devices": profile.devices,
         "num_nodes": ranks.size if sees_own_card else ranks.machines,
-        "strategy": SummedGradients(ranks, lost, sees_own_card, process_group_backend=backend, timeout=TIMEOUT),
+        "strategy": SummedGradients(
+            cluster_environment=StartedRanks(ranks, sees_own_card),
+            process_group_backend=backend,
+            timeout=timedelta(minutes=profile.rank_timeout),
+        ),
         "use_distributed_sampler": False,  # every rank draws the batches of one process, and takes its part
     }
 
@@ -130,10 +113,8 @@ def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
         raise UsageError("accelerator.compile=true: works on one device only")
 
 
-def shutdown(strategy: Strategy, *, failed: bool) -> None:
-    """Close the connection of this process to the other ranks. They count one that has `failed` as lost."""
-    if isinstance(strategy, SummedGradients) and strategy.line is not None:
-        strategy.line.close(goodbye=not failed)
+def leave_ranks() -> None:
+    """Close the connection of this process to the other ranks."""
     if are_several():
         torch.distributed.destroy_process_group()
 

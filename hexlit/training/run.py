@@ -14,7 +14,6 @@ import torch
 from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.rank_line import Lost
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.files import read_json, write_json_atomic
@@ -25,7 +24,7 @@ from hexlit.tracking.tracked_run import Files
 from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget
 from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
-from hexlit.training.distributed import hardware_arguments, refuse_for_several, shutdown
+from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import FiniteGuard
@@ -56,8 +55,6 @@ class RunOptions:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """They describe the run on Weights & Biases, in addition to its configuration."""
     tags: Sequence[str] = ()
-    lost: Lost | None = None
-    """Called when a rank is gone, if the ranks tell each other."""
 
 
 def run(
@@ -174,7 +171,7 @@ class _Run:
         ]
         return L.Trainer(
             accelerator=profile.accelerator,
-            **hardware_arguments(profile, ranks(), self.options.lost, [WholeCheckpoints(self.options.saved)]),
+            **hardware_arguments(profile, ranks(), [WholeCheckpoints(self.options.saved)]),
             max_epochs=config.trainer.max_epochs,
             logger=self.loggers,
             callbacks=callbacks,
@@ -219,7 +216,7 @@ class _Run:
             raise
         finally:
             task.close()  # Lightning tears the data down only after a fit that ended well
-            shutdown(trainer.strategy, failed=failed)
+            leave_ranks()
             if failed:
                 if interrupted:
                     self._track_files()

@@ -12,8 +12,8 @@ from hexlit.arena.tournament import Block, MatchWorker
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
 from hexlit.commands import kernels, strength
+from hexlit.commands.command_line import refuse_unused
 from hexlit.commands.match import MatchConfig, games_at_once, main
-from hexlit.commands.place import refuse_unused
 from hexlit.commands.strength import StrengthConfig
 from tests.cluster.fake_ray import FakeRay
 from tests.commands.test_match import TINY, played, write_checkpoint
@@ -139,10 +139,10 @@ def test_strength_that_was_begun_here_continues_there(
 def test_threads_that_no_actor_gets_are_said(caplog: pytest.LogCaptureFixture) -> None:
     config = StrengthConfig(checkpoint="net.ckpt", where="ray")
     config.accelerator.threads = 1
-    refuse_unused(config, [])
+    refuse_unused(config.where, config.ray, config.accelerator, [])
     assert caplog.records == []
     config.accelerator.threads = 4
-    refuse_unused(config, [])
+    refuse_unused(config.where, config.ray, config.accelerator, [])
     told = [record.getMessage() for record in caplog.records]
     assert told == ["accelerator.threads=4 is for this process; an actor has as many as ray.cpus=1"]
 

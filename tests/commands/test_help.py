@@ -12,9 +12,9 @@ import optuna
 import pytest
 from omegaconf import OmegaConf
 
+from docs import reference_page as reference
 from hexlit.cli import COMMANDS, main
 from hexlit.commands.composing import composed, hydra_initialized
-from hexlit.commands.manual import reference
 from hexlit.commands.manual.completing import candidates
 from hexlit.commands.manual.taken import taken
 from hexlit.nets.config import BLOCKS

@@ -15,11 +15,9 @@ from hexlit.api.searching import Search
 from hexlit.arena.player_spec import parse_player
 from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
-from hexlit.commands.match_networks import load_networks
-from hexlit.commands.network_judges import judge_by_packaged
+from hexlit.commands.networks import load_evaluators, network_judge
 from hexlit.commands.play import PlayConfig, shared_by_all
 from hexlit.commands.tracked_match import networks
-from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex import packaged
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.nets.test_evaluator import plain, random_positions
@@ -51,7 +49,7 @@ def expected(name: str, size: int) -> Any:
 
 @pytest.mark.row("F20")
 def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
-    found = judge_by_packaged(5, EAGER, None)
+    found = network_judge(None, 5, EAGER)
     for size, name in ((5, "hexlit:small"), (9, "hexlit:medium"), (15, "hexlit:medium"), (6, "hexlit:small")):
         with caplog.at_level(logging.WARNING, "hexlit.commands"):
             evaluator = found.make_evaluator(size, False, 1)
@@ -88,9 +86,9 @@ def test_without_packaged_networks_play_and_htp_are_as_before(tmp_path: Path, mo
 
 @pytest.mark.row("F20")
 def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> None:
-    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER), waits=False)
+    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER))
     assert (size, knows_swap) == (11, True)
-    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER, board=5), waits=False)
+    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER, board=5))
     assert (size, knows_swap) == (5, False)
     np.testing.assert_allclose(values_of(make(9, False, 1), 9), expected("hexlit:medium", 9), atol=1e-5)
 
@@ -99,9 +97,9 @@ def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> Non
 def test_players_of_a_match_have_their_names() -> None:
     specs = [parse_player("checkpoint=hexlit:small simulations=8"), parse_player("policy=hexlit:medium")]
     assert [spec.label for spec in specs] == ["hexlit-small@8", "policy-hexlit-medium"]
-    found = load_networks([spec.source for spec in specs], SearchConfig(), EAGER, board=None)
-    assert found.board == 3
-    assert {name: network.swap for name, network in found.loaded.items()} == {
+    found = load_evaluators([spec.source for spec in specs], EAGER, board=None)
+    assert {network.size for network in found.values()} == {3}
+    assert {name: network.loaded.swap for name, network in found.items()} == {
         "hexlit:small": False,
         "hexlit:medium": True,
     }

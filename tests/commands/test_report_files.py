@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands.report_files import kind_of, names_of_runs, newest, short_names, write_beside
+from hexlit.commands.report_files import kind_of, names_of_runs, newest, write_beside
 from hexlit.errors import UsageError
 from tests.reporting.documents import checked, make_match, make_run
 
@@ -161,14 +161,9 @@ def test_a_report_that_cannot_be_made_is_one_warning(caplog: pytest.LogCaptureFi
     assert not (folder / "report.html").exists()
 
 
-def test_compared_runs_have_the_shortest_names_that_differ() -> None:
-    assert short_names([Path("/r/a/1"), Path("/r/a/2")]) == ["1", "2"]
-    assert short_names([Path("/r/a/1"), Path("/r/b/1")]) == ["a/1", "b/1"]
-    assert len(set(short_names([Path("/r/a"), Path("/r/a")]))) == 2
-
-
 def test_compared_runs_are_called_by_their_names_and_by_their_folders_where_these_are_the_same() -> None:
     folders = [Path("/r/hex5/1"), Path("/r/mynet/1"), Path("/r/hex5/2")]
-    assert names_of_runs(["hex5", "mynet", "hex5"], folders) == ["hex5 1", "mynet", "hex5 2"]
+    assert names_of_runs(["hex5", "mynet", "hex5"], folders) == ["hex5 1", "mynet 1", "hex5 2"]
     assert names_of_runs(["hex5", "mynet"], folders[:2]) == ["hex5", "mynet"]
     assert names_of_runs(["hex5", "hex5"], folders[:2]) == ["hex5 hex5/1", "hex5 mynet/1"]
+    assert names_of_runs(["a", "a"], [Path("/r/a"), Path("/r/a")]) == ["a (1)", "a (2)"]

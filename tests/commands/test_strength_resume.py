@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hexlit.arena import measures
-from hexlit.commands import strength, strength_parts
-from hexlit.commands.strength import main
-from hexlit.commands.strength_parts import PARTS_FILE, arguments
+from hexlit.commands import strength, strength_run
+from hexlit.commands.strength import arguments, main
+from hexlit.commands.strength_run import PARTS_FILE
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.locks import FolderLock
@@ -49,7 +49,7 @@ def breaks_after(monkeypatch: pytest.MonkeyPatch) -> Breaks:
             if left == 0:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(strength_parts, "write_text_atomic", breaks_off)
+        monkeypatch.setattr(strength_run, "write_text_atomic", breaks_off)
 
     return set_to
 

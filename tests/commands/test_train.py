@@ -474,7 +474,6 @@ def test_a_time_limit_ends_a_run_well_however_short_it_is(tmp_path: Path) -> Non
         (["seed=-1"], "seed=-1"),
         (["seed=9223372036854775807"], "seed=9223372036854775807"),
         (["task=go"], "task=go"),
-        (["accelerator.selfplay_games=64"], "accelerator.selfplay_games is called selfplay.batch now"),
         (["name=a/b"], "name='a/b'"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

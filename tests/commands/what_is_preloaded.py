@@ -6,9 +6,8 @@ All of it stays, so no search for garbage needs to go through it: that would giv
 import gc
 import importlib
 
-from hexlit.commands.quick_imports import quick_imports
-
-with quick_imports():
-    for name in ("hexlit.commands.hex_task", "hexlit.tuning.sweep", "hexlit.tuning.figures"):
-        importlib.import_module(name)
+gc.disable()
+for name in ("hexlit.commands.hex_task", "hexlit.tuning.sweep", "hexlit.tuning.figures"):
+    importlib.import_module(name)
+gc.enable()
 gc.freeze()

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from hexlit.commands.saved_settings import END
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.tiny import TINY
 from tests.docs.pages import ROOT
@@ -52,7 +51,7 @@ def outlined_run(stage: Stage, path: Path) -> None:
     (path / ".hydra").mkdir(parents=True)
     needed = {"match": "players=[random,rollouts]", "strength": "checkpoint=hexlit:small"}
     setting = needed.get(path.name, "board=3")
-    (path / ".hydra" / "overrides.yaml").write_text(f"- {setting}\n{END}")
+    (path / ".hydra" / "overrides.yaml").write_text(f"- {setting}\n")
     (path / "parts.json").touch()  # of a strength run
 
 

@@ -168,7 +168,7 @@ OURS = (
     ".ci/run",
     "run",
     "lowest",
-    "hexlit.commands.manual.reference",
+    "docs/reference_page.py",
 )
 """Further programs whose arguments are checked; what they do, `.ci/run` does."""
 

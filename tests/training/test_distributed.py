@@ -1,18 +1,17 @@
 """F22: what a rank gives to Lightning's DDP. Stand-ins note what would be set: there are no two cuda devices here."""
 
+from datetime import timedelta
 from typing import Any
 
 import lightning.pytorch.strategies.ddp as ddp
 import pytest
 import torch
-from lightning.pytorch.strategies import SingleDeviceStrategy
 from lightning.pytorch.utilities import rank_zero_only
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.ranks import ALONE, Ranks
-from hexlit.training import distributed
-from hexlit.training.distributed import SummedGradients, device_arguments, shutdown
+from hexlit.training.distributed import SummedGradients, device_arguments, leave_ranks
 
 pytestmark = pytest.mark.row("F22")
 
@@ -33,24 +32,15 @@ class Card:
         self.done.append(("current", device))
 
 
-class Line:
-    def __init__(self, place: Ranks, lost: Any) -> None:
-        self.closed: bool | None = None
-
-    def close(self, *, goodbye: bool) -> None:
-        self.closed = goodbye
-
-
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])
 def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two machines with two cards each: the number of a card is that of the rank on its machine."""
     done: list[Any] = []
     monkeypatch.setattr(rank_zero_only, "rank", 0)  # Lightning keeps the rank there, which other tests would have
     monkeypatch.setattr(ddp, "_init_dist_connection", lambda cluster, backend, **how: done.append((backend, how)))
-    monkeypatch.setattr(distributed, "RankLine", Line)
     place = Ranks(rank, 4, rank % 2, 2, "node07", 15_001)
     card = torch.device("cuda", rank % 2)
-    arguments = device_arguments(profile_on(str(card), [0, 1]), place, lost=lambda how, tells: None)
+    arguments = device_arguments(profile_on(str(card), [0, 1]), place)
     assert (arguments["devices"], arguments["num_nodes"]) == ([0, 1], 2)
     strategy = arguments["strategy"]
     assert isinstance(strategy, SummedGradients)
@@ -59,26 +49,18 @@ def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: py
     strategy.num_nodes = arguments["num_nodes"]
     strategy.setup_environment()
     (first, device), (backend, how) = done
+    assert how["timeout"] == timedelta(minutes=30)
     assert (first, device, strategy.root_device, how["device_id"]) == ("current", card, card, card)
     assert backend == "cpu:gloo,cuda:nccl"
     assert (strategy.global_rank, strategy.world_size) == (rank, 4)
     cluster = strategy.cluster_environment
     assert cluster is not None
     assert (cluster.main_address, cluster.main_port) == ("node07", 15_001)
-    assert strategy.line is not None
-    shutdown(strategy, failed=True)
-    assert strategy.line.closed is False  # type: ignore[attr-defined]
-
-
-def test_ranks_that_hexlit_has_started_need_no_line() -> None:
-    """Their parent hears of their end."""
-    strategy = device_arguments(profile_on("cpu", 2), Ranks(0, 2, 0, 2))["strategy"]
-    assert (strategy.process_group_backend, strategy.line) == ("gloo", None)
 
 
 def test_a_process_alone_has_no_strategy() -> None:
     assert device_arguments(profile_on("cuda:1", [1]), ALONE) == {"devices": [1]}
-    shutdown(SingleDeviceStrategy(torch.device("cpu")), failed=False)
+    leave_ranks()
 
 
 @pytest.mark.parametrize("rank", [0, 1])

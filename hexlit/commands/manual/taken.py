@@ -24,7 +24,6 @@ from hydra.core.object_type import ObjectType
 from omegaconf import DictConfig, OmegaConf
 
 from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, is_sweep, search_path
-from hexlit.commands.table import COMMANDS
 from hexlit.outside import TASK_GROUP, entry_points_of
 from hexlit.settings import GROUP, RANGE, WORDS
 
@@ -158,7 +157,7 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
     flags, words = flags_and_overrides(arguments)
     words = [re.sub(r"^\+best=", "best=", word) for word in words]  # hexlit train takes both
     overrides = [word for word in words if ("=" in word or word.startswith("~")) and not is_sweep(word)]
-    importlib.import_module("hexlit.commands.htp_program" if command == "htp" else COMMANDS[command][0])
+    importlib.import_module("hexlit.commands.htp_program" if command == "htp" else f"hexlit.commands.{command}")
     if command in ("train", "bench", "plan"):
         from hexlit.commands import tasks
 

@@ -1,4 +1,4 @@
-"""`docs/reference.md`: every command, setting and group. Written by `python -m hexlit.commands.manual.reference`."""
+"""`docs/reference.md`: every command, setting and group. Written by `python docs/reference_page.py`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,8 +10,8 @@ from hexlit.commands.table import COMMANDS
 from hexlit.commands.tasks import DEFAULT, TASKS
 from hexlit.files import write_text_atomic
 
-TARGET = Path(__file__).resolve().parents[3] / "docs" / "reference.md"
-COMMAND = "python -m hexlit.commands.manual.reference"
+TARGET = Path(__file__).resolve().parent / "reference.md"
+COMMAND = "python docs/reference_page.py"
 """Writes the page again."""
 
 INTRODUCTION = f"""# Reference
@@ -74,7 +74,7 @@ def _command(line: str, entry: Taken) -> Iterator[str]:
     if task:
         yield f"As `hexlit {name}`, with the settings of another task.\n"
     else:
-        summary = COMMANDS[name][1]
+        summary = COMMANDS[name]
         yield f"{summary[0].upper()}{summary[1:]}.\n"
         yield f"```text\n{entry.text}\n```\n"
         yield "```sh"
