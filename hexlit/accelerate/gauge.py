@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 import torch
 
+from hexlit.accelerate.machine import Nvml, ResourceSummary
 from hexlit.accelerate.memory import peak_bytes, reset_peak
-from hexlit.accelerate.nvml import Nvml
-from hexlit.accelerate.resources import ResourceSummary
 
 
 def nvml_of(device: torch.device) -> Nvml | None:

@@ -1,5 +1,6 @@
 """`hexlit.doctor`: devices, precisions, memory and versions of this machine."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hexlit.api.arguments import overrides
@@ -113,7 +114,7 @@ def doctor(compile: bool = False) -> Checkup:
     (True, True)
     """
     from hexlit.accelerate.inspection import inspect_machine
-    from hexlit.commands.doctor import as_json, fused_obstacle
+    from hexlit.commands.doctor import fused_obstacle
 
     with untouched_process():
-        return Checkup(as_json(inspect_machine(compile=compile, fused_obstacle=fused_obstacle)))
+        return Checkup(asdict(inspect_machine(compile=compile, fused_obstacle=fused_obstacle)))

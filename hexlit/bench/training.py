@@ -21,10 +21,9 @@ from torch.utils.data import DataLoader, IterableDataset
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import why_missing
 from hexlit.accelerate.events import synchronize
+from hexlit.accelerate.machine import ProcessTree, ResourceSampler
 from hexlit.accelerate.memory import GIB, peak_bytes, reset_peak
-from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.accelerate.resources import ResourceSampler
 from hexlit.bench.forward import measure_own_forward
 from hexlit.bench.measure import Effort, Measurement, Outcome, Setting, Subject, beside, measured, not_measured
 from hexlit.errors import UsageError

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hydra import compose, initialize_config_module
+from omegaconf import DictConfig
 
 from hexlit.bench.config import QUICK, BenchConfig
 from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
+from hexlit.commands.composing import settings_apart
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.run_config import RunConfig
@@ -43,13 +43,10 @@ def main(argv: list[str]) -> int:
         asked.append(settings)
         return rest
 
-    return run(
-        lambda config: bench(asked[0], typed(config, RunConfig)),
-        "bench_task",
-        whole,
-        prepare=taken_apart,
-        command="bench",
-    )
+    def task(config: DictConfig) -> None:
+        bench(asked[0], typed(config, RunConfig))
+
+    return run(task, "bench_task", whole, prepare=taken_apart, command="bench")
 
 
 def of_train(argv: list[str]) -> bool:
@@ -63,10 +60,8 @@ def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
     Raises:
         UsageError: a setting of the bench is out of range.
     """
-    own = [argument for argument in argv if argument.partition("=")[0] in OF_THE_BENCH]
-    rest = [argument for argument in argv if argument not in own]
-    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
-        return typed(compose("bench", own), BenchConfig), rest
+    own, rest = settings_apart(argv, OF_THE_BENCH, "bench")
+    return typed(own, BenchConfig), rest
 
 
 def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:

@@ -4,7 +4,7 @@ Help, completion and the suggestions of messages compose, too, with Hydra's publ
 """
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -98,3 +98,13 @@ def composed(
         options_of = GlobalHydra.instance().config_loader().get_group_options
         groups = [one for one in overrides if options_of(one.partition("=")[0], overrides=[*folders])]
         return composed(config_name, groups if groups != [*overrides] else [], folders, lenient=bool(overrides))
+
+
+def settings_apart(argv: Sequence[str], names: Collection[str], config_name: str) -> tuple[DictConfig, list[str]]:
+    """A command's own configuration, of the settings and sections `names`, and the other arguments.
+
+    They are those of a recipe of `hexlit train`.
+    """
+    own = [argument for argument in argv if argument.partition("=")[0].partition(".")[0] in names]
+    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
+        return compose(config_name, own), [argument for argument in argv if argument not in own]

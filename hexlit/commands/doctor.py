@@ -3,15 +3,11 @@
 import json
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 from rich.console import Console
 
 from hexlit.commands.application import register_schema, run, typed
-
-if TYPE_CHECKING:  # torch is imported only for the inspection
-    from hexlit.accelerate.inspection import Inspection
 
 
 @dataclass
@@ -45,14 +41,9 @@ def doctor(config: DictConfig) -> None:
     with status if is_screen(screen) else nullcontext():
         result = inspect_machine(compile=settings.compile, fused_obstacle=fused_obstacle, on_step=status.update)
     if settings.json:
-        print(json.dumps(as_json(result), indent=2, allow_nan=False))
+        print(json.dumps(asdict(result), indent=2, allow_nan=False))
     else:
-        show(doctor_page(as_json(result)), Console(highlight=False))
-
-
-def as_json(found: "Inspection") -> dict[str, object]:
-    """The inspection as plain values; a null has its reason in the `reasons` beside it."""
-    return asdict(found)
+        show(doctor_page(asdict(result)), Console(highlight=False))
 
 
 def fused_obstacle() -> str:
@@ -68,6 +59,4 @@ def fused_obstacle() -> str:
     net = build_net(NetConfig(channels=16, blocks=[1])).eval()
     with warnings_of("hexlit.nets.evaluator") as message:
         evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=profile)
-    return (
-        "" if evaluator.backend == "fused" else " ".join(message) or f"the {evaluator.backend} backend is taken instead"
-    )
+    return "" if evaluator.backend == "fused" else " ".join(message) or f"{evaluator.backend} is taken instead"

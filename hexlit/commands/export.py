@@ -52,7 +52,10 @@ def export(config: DictConfig) -> None:
     from hexlit.tasks.hex.checkpoint import inputs_file, load_network, write_onnx, write_safetensors
 
     loaded = load_network(settings.checkpoint)
-    target = Path(settings.target or f"{_name(settings.checkpoint)}{FORMATS[settings.format]}")
+    named = Path(settings.checkpoint.rpartition(":")[2]).absolute()
+    named = named.parent.parent if named.parent.name == "checkpoints" else named  # called by its run
+    name = named.stem if named.suffix in (".ckpt", ".safetensors") else named.name
+    target = Path(settings.target or f"{name}{FORMATS[settings.format]}")
     if not target.absolute().parent.is_dir():
         raise UsageError(f"target={target}: there is no folder {target.parent}")
     for file in (target, *([inputs_file(target)] if settings.format == "onnx" else [])):
@@ -63,15 +66,8 @@ def export(config: DictConfig) -> None:
             write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
         except ImportError as error:
             raise UsageError(f"format=onnx needs {error.name}: {install('onnx')}") from error
-        print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {inputs_file(target)} tells its input and output")
+        use = f"{inputs_file(target)} tells its input and output"
     else:
         write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)
-        print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; hexlit takes it as checkpoint={target}")
-
-
-def _name(checkpoint: str) -> str:
-    """The file's name for the network of `checkpoint`: that of its run."""
-    path = Path(checkpoint.rpartition(":")[2]).absolute()
-    if path.suffix == ".ckpt" and path.parent.name == "checkpoints":
-        path = path.parent.parent
-    return path.stem if path.suffix in (".ckpt", ".safetensors") else path.name
+        use = f"hexlit takes it as checkpoint={target}"
+    print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {use}")

@@ -1,12 +1,106 @@
 """`hexlit games`: recorded games imported, exported, drawn, counted and replayed."""
 
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 from omegaconf import DictConfig
 
 from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.games_settings import ACTIONS, EXAMPLE, GamesConfig, no_action
 from hexlit.errors import UsageError
+from hexlit.settings import Settings, number, one_of
 
-ALL_WELL, SOMETHING_WRONG = 0, 1
+ACTIONS = ("import", "export", "show", "stats", "verify")
+EXAMPLE = "hexlit games import source=FILE_OR_FOLDER target=FOLDER"
+FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
+"""Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write them."""
+DUPLICATES = ("symmetric", "exact", "keep")
+ON_ERROR = ("skip", "stop")
+WINNERS = ("black", "white")
+ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
+
+
+@dataclass
+class GamesConfig(Settings):
+    """Settings of `hexlit games`."""
+
+    action: str = one_of(ACTIONS, "")
+    """Action; the first word on the command line."""
+    source: Any = None
+    """Games to read: a file, a store, a folder of these, or a list of them."""
+    target: str | None = None
+    """Import: folder of the store. Export: file."""
+    duplicates: str = one_of(DUPLICATES, "symmetric")
+    """Import: equal games to drop. symmetric (also those turned by 180 degrees), exact, keep (none)."""
+    on_error: str = one_of(ON_ERROR, "skip")
+    """Import: treatment of unreadable games. skip (and count them), or stop."""
+    format: str | None = one_of(FORMATS, None)
+    """Export: name of the format. None: from the name of target."""
+    size: int | None = number(None, "[2, inf)")
+    """Export, stats: rows of the board; only games on such boards. None: all games."""
+    winner: str | None = one_of(WINNERS, None)
+    """Export, stats: winner; only games that it won. None: all games."""
+    ending: str | None = one_of(ENDINGS, None)
+    """Export, stats: ending; only such games. None: all games."""
+    games: int | None = number(None, "[1, inf)")
+    """Export, stats: number of games; only the first ones. None: all games."""
+    game: int = number(1, "[1, inf)")
+    """Show: number of the game, from 1."""
+    ply: int | None = number(None, "[0, inf)")
+    """Show: number of moves on the board. None: all."""
+    svg: str | None = None
+    """Show: file for a picture in addition to the text."""
+    html: str | None = None
+    """Show: file for a page that steps through the game without a server, in addition to the text."""
+    review: bool = False
+    """Show: whether that page has a judgement of each position, by the exact solver or by a network."""
+    checkpoint: str | None = None
+    """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows; on larger
+    boards the packaged network that fits."""
+    simulations: int = number(256, "[1, inf)")
+    """Show: simulations for each position that a network judges."""
+    seconds: float = number(10.0, "[0.01, 3600]", unit="seconds")
+    """Show: longest time of the exact solver for a position, in seconds."""
+    opening_plies: int = number(2, "[1, inf)")
+    """Stats: number of moves in an opening."""
+    most: int = number(10, "[1, inf)")
+    """Stats: openings and players in the tables. Verify: problems listed one by one."""
+    json: bool = False
+    """Whether to print JSON instead of text."""
+
+    def __post_init__(self) -> None:
+        """Refuse combinations that no action accepts."""
+        if self.action not in ACTIONS:
+            raise UsageError(no_action(self.action))
+        super().__post_init__()
+        if not self.sources:
+            raise UsageError(f"source has no value: add source=FILE_OR_FOLDER, or source=[ONE,OTHER] to {self.action}")
+        if self.action in ("import", "export") and not self.target:
+            what = "FOLDER" if self.action == "import" else "FILE"
+            raise UsageError(f"target has no value: add target={what} to {self.action}")
+        if self.review and self.html is None:
+            raise UsageError("review=true: the review is part of the page; add html=FILE")
+        if self.checkpoint is not None and not self.review:
+            raise UsageError(f"checkpoint={self.checkpoint}: a network reviews the game; add review=true html=FILE")
+        if self.json and self.action == "show":
+            raise UsageError("json=true: show draws; stats and verify answer as JSON")
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files and folders to read."""
+        named = self.source if isinstance(self.source, list) else [self.source]
+        return [Path(str(path)) for path in named if path not in (None, "")]
+
+
+def no_action(word: str) -> str:
+    """The message about `word`, which is no action; the word may be empty."""
+    near = difflib.get_close_matches(word, ACTIONS, n=1)
+    if near:
+        return f"{word!r} is no action: did you mean {near[0]}?"
+    given = f"{word!r} is no action: " if word else ""
+    return f"{given}say what to do first, {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}, as in `{EXAMPLE}`"
+
 
 register_schema("games", GamesConfig)
 
@@ -40,16 +134,6 @@ def named_action(argv: list[str]) -> list[str]:
 def games(config: DictConfig) -> int:
     """Run the action; returns the exit code."""
     settings = typed(config, GamesConfig)
-    from hexlit.commands import games_actions as actions
+    from hexlit.commands.games_actions import DONE_BY
 
-    if settings.action == "import":
-        actions.import_games_to_store(settings)
-    elif settings.action == "export":
-        actions.export(settings)
-    elif settings.action == "show":
-        actions.show(settings)
-    elif settings.action == "stats":
-        actions.stats(settings)
-    elif not actions.verify(settings):
-        return SOMETHING_WRONG
-    return ALL_WELL
+    return int(DONE_BY[settings.action](settings) is False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hexlit.commands.command_line import same_command
-from hexlit.commands.games_settings import GamesConfig
+from hexlit.commands.games import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.record import Ending, GameRecord
@@ -86,7 +86,7 @@ def show(settings: GamesConfig) -> None:
         from hexlit.commands.games_page import write_page
 
         write_page(settings, shown, reader)
-    _console().print(draw_game(shown))
+    Console(highlight=False, soft_wrap=True).print(draw_game(shown))
 
 
 def stats(settings: GamesConfig) -> None:
@@ -131,13 +131,19 @@ def _selection(settings: GamesConfig) -> Selection:
     return Selection(settings.size, winner, ending, settings.games)
 
 
-def _console() -> Console:
-    return Console(highlight=False, soft_wrap=True)
-
-
 def _give_out(settings: GamesConfig, document: dict[str, object], page: Callable[[dict[str, object]], Page]) -> None:
     """Print the document, as JSON or as its page."""
     if settings.json:
         print(json.dumps(document, ensure_ascii=False))
     else:
-        show_page(page(document), _console())
+        show_page(page(document), Console(highlight=False, soft_wrap=True))
+
+
+DONE_BY: dict[str, Callable[[GamesConfig], bool | None]] = {
+    "import": import_games_to_store,
+    "export": export,
+    "show": show,
+    "stats": stats,
+    "verify": verify,
+}
+"""Action -> its function; False is an exit code of 1."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hexlit.arena.thinker import PlyReview, exact_review, review
-from hexlit.commands.games_settings import GamesConfig
+from hexlit.commands.games import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import Board

@@ -72,11 +72,7 @@ class MeasuredStrength:
             "first_seconds": self._first.seconds,
             "beside_seconds": self._later.seconds,
             "waited_seconds": self._waited,
-            "cpu_seconds": self.cpu_seconds(),
         }
-
-    def cpu_seconds(self) -> float:
-        return self._first.cpu_seconds() + self._later.cpu_seconds()
 
     def close(self) -> None:
         self._first.close()

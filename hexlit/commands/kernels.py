@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import psutil
 
 from hexlit.hex.jit import is_compiled, mark_compiled
 from hexlit.reporting.quantities import format_duration
@@ -45,7 +44,6 @@ class Compiling:
         """Start to compile the sets `names` of `SETS`, one after the other."""
         self.names = [name for name in names if not is_compiled(name)]
         self._present = ""
-        self._cpu_seconds = 0.0
         self._started = time.monotonic()
         self._ended = math.inf if self.names else self._started
         if not self.names:
@@ -57,7 +55,7 @@ class Compiling:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        if niceness and hasattr(os, "setpriority"):
+        if niceness:
             with contextlib.suppress(OSError):  # it has ended already
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -89,14 +87,6 @@ class Compiling:
             advance(self.what)
             self._reader.join(0.25)
 
-    def cpu_seconds(self) -> float:
-        """Processor time of the process so far."""
-        if self.running:
-            with contextlib.suppress(psutil.Error):
-                times = psutil.Process(self._process.pid).cpu_times()
-                self._cpu_seconds = times.user + times.system
-        return self._cpu_seconds
-
     def close(self) -> None:
         """End it at any stage."""
         if self.running:
@@ -111,7 +101,6 @@ class Compiling:
             last = line.strip() or last
             if last in SETS:
                 self._present = last
-                self.cpu_seconds()
         code = self._process.wait()
         if self.running:
             self._ended = time.monotonic()

@@ -12,8 +12,7 @@ from hexlit.errors import UsageError
 from hexlit.settings import Settings, number
 
 if TYPE_CHECKING:  # psutil and rich are imported only for a real watch
-    from hexlit.accelerate.process_tree import ProcessTree
-    from hexlit.accelerate.resources import ResourceSampler
+    from hexlit.accelerate.machine import ProcessTree, ResourceSampler
 
 RUNS = Path("runs")
 
@@ -60,8 +59,7 @@ def monitor(config: DictConfig) -> None:
     """Watch the target until it ends, the time is up or Ctrl-C, and print the results."""
     settings = typed(config, MonitorConfig)
     target = find_target(settings)
-    from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree
-    from hexlit.accelerate.resources import ResourceSampler
+    from hexlit.accelerate.machine import ProcessEndedError, ProcessTree, ResourceSampler
     from hexlit.reporting.monitor import ResourceDisplay
 
     display = ResourceDisplay(target.name, duration=settings.duration, interval=settings.interval)
@@ -87,7 +85,7 @@ def find_target(settings: MonitorConfig) -> Target:
     Raises:
         UsageError: there is no such run, or it has ended.
     """
-    from hexlit.accelerate.process_file import newest_live_run, read_process_file
+    from hexlit.accelerate.machine import newest_live_run, read_process_file
 
     if settings.pid is not None:
         table = Path(settings.csv or f"resources-{settings.pid}.csv")
@@ -115,7 +113,7 @@ def find_target(settings: MonitorConfig) -> Target:
 def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str, str]:
     """Number of trials like the target that fit at a time, itself included; their limit; and the figures behind it."""
     from hexlit.accelerate.host import free_host_bytes, usable_cores
-    from hexlit.accelerate.resources import recommended_trials
+    from hexlit.accelerate.machine import recommended_trials
     from hexlit.reporting.quantities import format_bytes
 
     seen = sampler.mean()

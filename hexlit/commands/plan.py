@@ -7,12 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
 from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
+from hexlit.commands.composing import settings_apart
 from hexlit.errors import UsageError
 from hexlit.planning.config import PlanConfig
 from hexlit.planning.plan import MEGABIT, Machines, Pace, Plan, changes, limit
@@ -29,11 +28,9 @@ def main(argv: list[str]) -> int:
     asked: list[PlanConfig] = []
 
     def taken_apart(argv: list[str]) -> list[str]:
-        own = [argument for argument in argv if argument.partition("=")[0].partition(".")[0] in OF_THE_PLAN]
-        rest = [argument for argument in argv if argument not in own]
-        if not any(argument.startswith("-") for argument in rest):  # --help and --cfg need no plan
-            with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
-                asked.append(typed(compose("plan_settings", own), PlanConfig))
+        own, rest = settings_apart(argv, OF_THE_PLAN, "plan_settings")
+        if not any(argument.startswith("-") for argument in rest):  # --cfg needs no plan
+            asked.append(typed(own, PlanConfig))
         return rest
 
     def task(config: DictConfig) -> None:

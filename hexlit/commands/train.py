@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from hexlit.accelerate.ranks import ranks
 from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.claim import check, claim
+from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
 from hexlit.commands.run_folder import requeued, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
@@ -20,6 +21,7 @@ from hexlit.interruption import says_how_to_continue
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
+from hexlit.tuning.sweep_folder import read_yaml
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,27 +38,12 @@ def whole_arguments(argv: list[str]) -> list[str]:
     """`argv` with the arguments of the sweep's best trial and of the run to continue; Hydra then knows their task."""
     arguments = rank_arguments(argv)
     if arguments is None:
-        refuse_resume_in_a_sweep(argv)
-        whole = [*resumed_arguments(best_arguments(argv)), *folder_arguments()]
-        arguments = [with_mapping(argument) for argument in whole]
+        folder = resumed_folder(argv)
+        if folder is not None and flags_and_overrides(argv)[0].multirun:
+            raise UsageError(f"resume={folder}: leave --multirun out; sweep.resume=true continues a sweep")
+        arguments = [*resumed_arguments(best_arguments(argv)), *folder_arguments()]
     tasks.register(arguments)
     return arguments
-
-
-def refuse_resume_in_a_sweep(argv: list[str]) -> None:
-    """Refuse `resume=` together with `--multirun`, whose jobs have folders of their own."""
-    several = any(word == "-m" or (len(word) > 3 and "--multirun".startswith(word)) for word in argv)
-    folder = resumed_folder(argv) if several else None
-    if folder is not None:
-        raise UsageError(
-            f"resume={folder}: with --multirun every job is a new run; leave --multirun out, or continue a sweep "
-            "with sweep.resume=true"
-        )
-
-
-def with_mapping(argument: str) -> str:
-    """A search space written as one mapping, with the prefix that lets its keys be new."""
-    return f"++{argument}" if argument.startswith("hydra.sweeper.params={") else argument
 
 
 def best_arguments(argv: list[str]) -> list[str]:
@@ -65,17 +52,12 @@ def best_arguments(argv: list[str]) -> list[str]:
     value = named[-1].partition("=")[2].strip("'\"") if named else "null"
     if value == "null":
         return argv
-    if not value:
-        raise UsageError("best=: the value is empty; best=FOLDER names a sweep, best=null none")
     path = Path(value).resolve()
     path = path if path.suffix == ".yaml" else path / "best.yaml"
-    try:
-        result = OmegaConf.to_container(OmegaConf.load(path))
-        overrides = [str(override) for override in result["overrides"]]  # type: ignore[index,call-overload]
-    except FileNotFoundError:
-        raise UsageError(f"best={value}: no sweep with a best trial ({path} is not there)") from None
-    except Exception as error:  # a torn file can make the parser raise anything
-        raise UsageError(f"best={value}: {path} does not name a trial's overrides ({type(error).__name__})") from error
+    result = read_yaml(path) if value else None
+    if not isinstance(result, dict) or not isinstance(result.get("overrides"), list):
+        raise UsageError(f"best={value}: no sweep with a best trial ({path} names no overrides); best=null is none")
+    overrides = [str(override) for override in result["overrides"]]
     own = [argument for argument in argv if argument not in named]
     keys = {argument.lstrip("+").partition("=")[0] for argument in own}
     taken = [override for override in overrides if override.lstrip("+").partition("=")[0] not in keys]
@@ -108,8 +90,10 @@ def train(config: DictConfig) -> Any:
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
     if job:
         settings.resume = requeued(folder)
-    say_hello(settings, folder)
     place = os.path.relpath(folder)
+    if ranks().writes:  # the first line of a run comes before imports that take seconds
+        where = f"{'begins' if settings.resume is None else 'continues'} in {place}; loading PyTorch"
+        print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
     again = f"hexlit train {shlex.join([f'resume={place}'])}"
     with says_how_to_continue("hexlit train", lambda: f"the run is in {place}", lambda: again):
         train_kept(config, settings, folder, started=began)
@@ -172,12 +156,3 @@ def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None
             written = True
 
     return saved
-
-
-def say_hello(settings: RunConfig, folder: Path) -> None:
-    """Print the first line of a run, before imports that take seconds."""
-    if not ranks().writes:
-        return
-    verb = "begins" if settings.resume is None else "continues"
-    where = f"{verb} in {os.path.relpath(folder)}; loading PyTorch"
-    print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)

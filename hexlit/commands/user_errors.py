@@ -16,8 +16,6 @@ from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import claim
-from hexlit.commands.composing import CONFIG_PACKAGE as CONFIG_PACKAGE
-from hexlit.commands.composing import VERSION_BASE as VERSION_BASE
 from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, search_path
 from hexlit.errors import UsageError
 

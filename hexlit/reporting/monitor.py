@@ -1,7 +1,6 @@
 """The display of `hexlit monitor`: a live table on a terminal, elsewhere one plain line per sample; then the result."""
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, Self
 
@@ -12,11 +11,10 @@ from rich.text import Text
 
 from hexlit.reporting.page import Cell, Column, Row, Table
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
-from hexlit.reporting.screen import GAP, Display, Fitted
+from hexlit.reporting.screen import Display, Fitted
 from hexlit.reporting.text import table_for
 
-_TREND = 32  # samples in the small curve
-_SHORTEST_TREND = 6
+_TREND = 24  # samples in the small curve
 _FIGURE = 9  # characters of a figure, such as `1.94 GiB`
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 
@@ -29,45 +27,26 @@ class SampleView(Protocol):
     @property
     def processes(self) -> int: ...
     @property
-    def cpu_percent(self) -> float | None: ...
-    @property
-    def host_bytes(self) -> int | None: ...
-    @property
-    def device_bytes(self) -> int | None: ...
-    @property
-    def device_utilisation(self) -> float | None: ...
-    @property
     def reasons(self) -> Mapping[str, str]: ...
 
 
-class _Figure:
-    """One row: the present figure, its mean and peak, and its last values."""
+def format_cpu(percent: float | None) -> str:
+    """Processor time such as `97%`; 100% is one core."""
+    return DASH if percent is None else f"{percent:.0f}%"
 
-    def __init__(self, heading: str, name: str, show: Callable[[float | None], str], top: float | None = None) -> None:
-        self.heading = heading
-        self.name = name
-        self.show = show
-        self.top = top
-        self.now: float | None = None
-        self.peak: float | None = None
-        self.reason = ""
-        self.recent: deque[float | None] = deque(maxlen=_TREND)
-        self._sum, self._count = 0.0, 0
 
-    @property
-    def mean(self) -> float | None:
-        return self._sum / self._count if self._count else None
+def _format_utilisation(share: float | None) -> str:
+    return DASH if share is None else f"{share:.0%}"
 
-    def add(self, sample: SampleView) -> None:
-        value: float | None = getattr(sample, self.name)
-        self.now = value
-        self.recent.append(value)
-        if value is None:
-            self.reason = sample.reasons.get(self.name, "")
-            return
-        self.peak = value if self.peak is None else max(self.peak, value)
-        self._sum += value
-        self._count += 1
+
+FIGURES: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "cpu_percent": ("cpu", format_cpu),
+    "host_bytes": ("memory", format_bytes),
+    "device_bytes": ("device memory", format_bytes),
+    "device_utilisation": ("device busy", _format_utilisation),
+    "processes": ("processes", lambda count: format_count(count and round(count))),
+}
+"""Field of a sample -> its heading and its text: the rows of the table."""
 
 
 class ResourceDisplay(Display):
@@ -98,16 +77,8 @@ class ResourceDisplay(Display):
         self._duration = duration
         self._interval = interval
         self._started = time.monotonic()
-        self._samples = 0
-        self._seconds = 0.0
+        self._samples: list[SampleView] = []
         self._told: set[str] = set()
-        self._figures = (
-            _Figure("cpu", "cpu_percent", format_cpu),
-            _Figure("memory", "host_bytes", format_bytes),
-            _Figure("device memory", "device_bytes", format_bytes),
-            _Figure("device busy", "device_utilisation", _format_utilisation, top=1.0),
-            _Figure("processes", "processes", _format_processes),
-        )
 
     def __enter__(self) -> Self:
         self._started = time.monotonic()
@@ -117,38 +88,27 @@ class ResourceDisplay(Display):
 
     def update(self, sample: SampleView) -> None:
         """Take in one more sample."""
-        self._samples += 1
-        self._seconds = sample.seconds
-        for figure in self._figures:
-            figure.add(sample)
+        self._samples.append(sample)
         if self.live:
             return
-        facts = [f"{figure.heading} {figure.show(figure.now)}" for figure in self._figures[:-1]]
-        processes = f"{sample.processes} process{'' if sample.processes == 1 else 'es'}"
-        self._line(f"{sample.seconds:8.1f} s  {', '.join(facts)}, {processes}")
+        facts = [f"{heading} {show(getattr(sample, name))}" for name, (heading, show) in FIGURES.items()]
+        self._line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
         for line in self._missing():
             if line not in self._told:
                 self._told.add(line)
                 self._line(f"            {line}")
 
-    def seconds_left(self) -> float | None:
-        """Seconds until watching ends, unless the target ends first; None without a limit."""
-        if self._duration is None:
-            return None
-        return max(0.0, self._duration - (time.monotonic() - self._started))
-
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        gone, left = time.monotonic() - self._started, self.seconds_left()
-        until = "until it ends or Ctrl-C" if left is None else f"{format_duration(left)} left"
-        parts: list[RenderableType] = [
-            Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s", "cyan"),
-            Text(),
-            Fitted(lambda width: self._table(width, with_now=True)),
-        ]
-        parts += [Text(line, "dim") for line in self._missing()]
+        gone = time.monotonic() - self._started
+        until = "until it ends or Ctrl-C"
+        if self._duration is not None:
+            until = f"{format_duration(max(0.0, self._duration - gone))} left"
+        first = Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s\n", "cyan")
+        parts: list[RenderableType] = [first, Fitted(lambda width: self._table(width, with_now=True))]
         title = Text(f"hexlit monitor · {self._target}", "bold")
-        return Panel(Group(*parts), title=title, title_align="left", border_style="dim")
+        missing = [Text(line, "dim") for line in self._missing()]
+        return Panel(Group(*parts, *missing), title=title, title_align="left", border_style="dim")
 
     def summarise(self, how_it_ended: str, table: str, trials: int, limit: str, basis: str) -> None:
         """Print means and peaks, and how many trials like the target fit side by side.
@@ -161,36 +121,36 @@ class ResourceDisplay(Display):
             basis: the figures behind the number.
         """
         ended = f"{how_it_ended} · " if how_it_ended else ""
-        samples = f"{self._samples} sample{'' if self._samples == 1 else 's'}"
-        self._line(f"{ended}{samples} in {format_duration(self._seconds)} · {table}")
+        count, seconds = len(self._samples), self._samples[-1].seconds if self._samples else 0.0
+        self._line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {table}")
         self.console.print(Fitted(lambda width: self._table(width, with_now=False)))
         for line in self._missing():
             self._line(line)
         self._line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
 
     def _table(self, width: int, *, with_now: bool) -> Grid:
-        """A row a figure; on a narrow terminal the mean goes first, then the trend, which shrinks before."""
+        """A row a figure; on a narrow terminal the mean goes first, then the trend."""
         headings = ["now", "mean", "peak"] if with_now else ["mean", "peak"]
         columns = [Column(""), *(Column(name, number=True, rank=2 * (name == "mean")) for name in headings)]
-        names = max(len(figure.heading) for figure in self._figures)
-        room = width - names - GAP - len(headings) * (_FIGURE + GAP) - GAP
-        trend = min(_TREND, max(_SHORTEST_TREND, room)) if with_now else 0
-        columns += [Column("trend", rank=1)] if trend else []
+        columns += [Column("trend", rank=1)] if with_now else []
         rows: list[Row] = []
-        for figure in self._figures:
-            values = {"now": figure.now, "mean": figure.mean, "peak": figure.peak}
-            shown = [figure.show(values[name]).rjust(_FIGURE) for name in headings]
-            curve = sparkline(list(figure.recent)[-trend:], figure.top)
-            rows.append([figure.heading, *shown, *([Cell(curve, state="running")] if trend else [])])
+        for name, (heading, show) in FIGURES.items():
+            values = [getattr(sample, name) for sample in list(self._samples)]
+            known = [value for value in values if value is not None]
+            figures = {"now": values[-1] if values else None}
+            figures |= {"mean": sum(known) / len(known) if known else None, "peak": max(known, default=None)}
+            curve = sparkline(values[-_TREND:], 1.0 if name == "device_utilisation" else None)
+            trend = [Cell(curve, state="running")] if with_now else []
+            rows.append([heading, *(show(figures[one]).rjust(_FIGURE) for one in headings), *trend])
         return table_for(Table("", columns, rows), width)
 
     def _missing(self) -> list[str]:
         """Figures that were never measured, and why: one line per reason."""
         by_reason: dict[str, list[str]] = {}
-        for figure in self._figures:
-            if figure.mean is None and figure.reason and self._samples > 1:
-                by_reason.setdefault(figure.reason, []).append(figure.heading)
-        return [f"{', '.join(names)} not measured: {reason}" for reason, names in by_reason.items()]
+        for name, (heading, _) in FIGURES.items():
+            if len(self._samples) > 1 and all(getattr(sample, name) is None for sample in list(self._samples)):
+                by_reason.setdefault(self._samples[-1].reasons.get(name, ""), []).append(heading)
+        return [f"{', '.join(names)} not measured: {reason}" for reason, names in by_reason.items() if reason]
 
     def _line(self, text: str) -> None:
         self.console.file.write(text + "\n")
@@ -201,19 +161,5 @@ def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
     """The values as a small curve from 0 to `top`, or to the largest of them; a blank for a missing value."""
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(_HEIGHTS) - 1
-    return "".join(
-        " " if value is None else _HEIGHTS[min(steps, max(0, round(value / highest * steps)))] for value in values
-    )
-
-
-def format_cpu(percent: float | None) -> str:
-    """Processor time such as `97%`; 100% is one core."""
-    return DASH if percent is None else f"{percent:.0f}%"
-
-
-def _format_utilisation(share: float | None) -> str:
-    return DASH if share is None else f"{100 * share:.0f}%"
-
-
-def _format_processes(count: float | None) -> str:
-    return format_count(count) if count is None or count == int(count) else f"{count:.1f}"
+    heights = [None if value is None else min(steps, max(0, round(value / highest * steps))) for value in values]
+    return "".join(" " if height is None else _HEIGHTS[height] for height in heights)

@@ -16,11 +16,15 @@ import torch
 
 from hexlit.accelerate.events import events_for
 from hexlit.accelerate.gauge import DeviceGauge, nvml_of
+from hexlit.accelerate.machine import (
+    RESOURCES_FILE,
+    ProcessTree,
+    ResourceSampler,
+    remove_process_file,
+    write_process_file,
+)
 from hexlit.accelerate.memory import held_bytes
-from hexlit.accelerate.process_file import remove_process_file, write_process_file
-from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.resources import RESOURCES_FILE, ResourceSampler
 from hexlit.tracking.metric_names import EPOCH
 from hexlit.training.batches import whole_size
 from hexlit.training.phases import ASIDE, PER_SECOND, PhaseClock

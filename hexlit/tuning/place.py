@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from hexlit.accelerate.process_file import read_process_file
+from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
 from hexlit.files import read_json
 from hexlit.tuning.config import SweepConfig

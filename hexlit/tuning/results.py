@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hexlit.accelerate.process_file import read_process_file
+from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
 from hexlit.tuning.parameters import Parameter, parameters_of_study, parameters_of_values
 from hexlit.tuning.progress import Progress, Saving, seconds_left, time_saved

@@ -17,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, ResourceSample
-from hexlit.accelerate.resources import RESOURCES_FILE, last_device_bytes
+from hexlit.accelerate.machine import RESOURCES_FILE, ProcessEndedError, ProcessTree, ResourceSample, last_device_bytes
 from hexlit.files import remove_temporary
 from hexlit.lifeline import Lifeline
 from hexlit.tuning.slots import Slot

@@ -18,7 +18,7 @@ from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 from rich.console import Console
 
-from hexlit.accelerate.process_file import remove_process_file, write_process_file
+from hexlit.accelerate.machine import remove_process_file, write_process_file
 from hexlit.errors import UsageError
 from hexlit.files import read_json, remove_temporary, write_text_atomic
 from hexlit.interruption import says_how_to_continue

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hexlit.accelerate.process_file import PROCESS_FILE, read_process_file
+from hexlit.accelerate.machine import PROCESS_FILE, read_process_file
 from hexlit.files import read_json
 from hexlit.tuning.curves import Curves, mean_curves, read_curves, sanity_flags
 from hexlit.tuning.parameters import Value, plain_value

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexlit.accelerate.host import process_space
-from hexlit.accelerate.process_file import RunProcess
+from hexlit.accelerate.machine import RunProcess
 
 ATTRIBUTE = "watcher"
 """Name of the trial's attribute in its study."""

@@ -5,7 +5,7 @@ import torch
 
 from hexlit.accelerate import gauge
 from hexlit.accelerate.gauge import DeviceGauge
-from hexlit.accelerate.resources import ResourceSummary
+from hexlit.accelerate.machine import ResourceSummary
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import torch
 from hexlit.accelerate import device as device_module
 from hexlit.accelerate import inspection, precision
 from hexlit.accelerate.inspection import DeviceInspection, Inspection, find_versions, inspect_machine, warnings_of
+from hexlit.accelerate.machine import DeviceReading
 from hexlit.accelerate.memory import total_and_free_bytes
-from hexlit.accelerate.nvml import DeviceReading
 from hexlit.accelerate.probes import CompileProbe, PrecisionProbe, ProductProbe
 
 GIB = 2**30
@@ -28,7 +28,7 @@ class Driver:
         self.cards = 0 if reason else cards
 
     def read(self) -> list[DeviceReading]:
-        return [DeviceReading("NVIDIA H200", f"GPU-{i}", 0.0, 0, 141 * GIB, 0) for i in range(self.cards)]
+        return [DeviceReading("NVIDIA H200", 0.0, 0, 141 * GIB, 0) for _ in range(self.cards)]
 
     def close(self) -> None:
         pass

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands import games_settings
+from hexlit.commands import games as games_settings
 from hexlit.hex.record import Ending
 from hexlit.hex.records.formats import FORMATS
 from hexlit.selfplay.importing import Duplicates

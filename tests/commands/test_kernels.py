@@ -74,7 +74,6 @@ def test_it_can_be_ended_and_that_is_no_failure(
     start_instead(monkeypatch, "import time; time.sleep(100)")
     compiling = Compiling(["solver"], niceness=10)
     assert compiling.running
-    assert compiling.cpu_seconds() >= 0
     compiling.close()
     compiling.wait()
     assert not caplog.records

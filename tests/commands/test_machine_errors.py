@@ -13,14 +13,13 @@ import pytest
 
 from hexlit.commands import claim
 from hexlit.commands.games import main as games
-from hexlit.commands.train import after_the_first, with_mapping
+from hexlit.commands.train import after_the_first
 from hexlit.commands.train import main as train
 from hexlit.commands.user_errors import machine_error
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.usage import read_rows as read_steps
 from hexlit.tuning.ticket import TrialTicket, ticket_of
-from tests.commands.tiny import TINY
 
 
 @pytest.fixture(autouse=True)
@@ -79,17 +78,6 @@ def test_an_odd_value_that_hydra_stumbles_over_is_told_in_one_line(
     err = capfd.readouterr().err
     assert "accelerator=[[[]]]: " in err
     assert err.count("\n") == 1, err
-
-
-def test_a_search_space_may_be_one_mapping_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Hydra met the schema's null there, with a traceback; the sweep now comes as far as the board."""
-    monkeypatch.chdir(tmp_path)
-    space = 'hydra.sweeper.params={optimizer.lr: "interval(1e-4, 1e-2)"}'
-    assert train([*TINY, "--multirun", "hydra/sweeper=optuna", space, "board=99"]) == 2
-    assert "board=99: must be from 2 to 19" in capfd.readouterr().err
-    assert with_mapping("seed=1") == "seed=1"
 
 
 @pytest.mark.parametrize("junk", ["junk", "[]", '{"a": 1}', "1", "[" * 3000, "\x7f"])

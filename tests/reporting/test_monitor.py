@@ -52,10 +52,10 @@ def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
     lines = file.getvalue().splitlines()
     assert lines == [
         "watching process 7 every 5 s",
-        "     0.0 s  cpu –, memory 100 MiB, device memory –, device busy –, 3 processes",
-        "     5.0 s  cpu 97%, memory 100 MiB, device memory –, device busy –, 1 process",
+        "     0.0 s  cpu –, memory 100 MiB, device memory –, device busy –, processes 3",
+        "     5.0 s  cpu 97%, memory 100 MiB, device memory –, device busy –, processes 1",
         "            device memory, device busy not measured: no NVIDIA driver",
-        "    10.0 s  cpu 50%, memory 100 MiB, device memory –, device busy –, 3 processes",
+        "    10.0 s  cpu 50%, memory 100 MiB, device memory –, device busy –, processes 3",
     ]
 
 
@@ -74,7 +74,7 @@ def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     assert row(summary, "memory") == ["200", "MiB", "300", "MiB"]
     assert row(summary, "device memory") == ["4.00", "MiB", "6.00", "MiB"]
     assert row(summary, "device busy") == ["50%", "100%"]
-    assert row(summary, "processes") == ["2.7", "4"]
+    assert row(summary, "processes") == ["3", "4"]
     assert text.endswith("parallel trials like this one: 3, limited by cores (6 cores, 2.0 a trial)\n")
     assert "\x1b" not in text
 

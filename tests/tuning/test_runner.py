@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate.process_tree import ProcessTree, ResourceSample
-from hexlit.accelerate.resources import COLUMNS
+from hexlit.accelerate.machine import COLUMNS, ProcessTree, ResourceSample
 from hexlit.tuning import runner
 from hexlit.tuning.runner import GIB, Ending, Job, Limits, ProcessRunner
 from hexlit.tuning.ticket import TrialTicket

@@ -68,9 +68,6 @@ class StrengthMeasure(Protocol):
     def summary(self) -> Mapping[str, float]:
         """Seconds of compiling."""
 
-    def cpu_seconds(self) -> float:
-        """Processor time of the processes that compile."""
-
     def close(self) -> None:
         """End them."""
 
@@ -159,7 +156,7 @@ class HexTask(Task):
         return self.data.evaluations
 
     def cpu_seconds(self) -> float:
-        return self.data.cpu_seconds() + self._strength.cpu_seconds()
+        return self.data.cpu_seconds()
 
     def finish(self) -> Mapping[str, Any]:
         """Difference between the number format of self-play and float32, over positions of the data.
