@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 STATE_COLOURS = {
@@ -18,7 +17,6 @@ STATE_COLOURS = {
     "running": "#3a9a5b",
     "interrupted": "#8b9098",
 }
-STATE_MARKERS = {"complete": "o", "pruned": "x", "failed": "|", "running": "o", "interrupted": "|"}
 BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
 FRONT_COLOUR = "#12315e"
@@ -152,21 +150,3 @@ def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], 
     step = math.ceil(len(xs) / DENSE)
     places = sorted({*range(0, len(xs), step), len(xs) - 1})
     return [xs[place] for place in places], [ys[place] for place in places]
-
-
-def state_legend(axes: Axes, states: Iterable[str], *, lines: bool, best: str = "") -> None:
-    """A legend of the `states` above the plot, at the right; `best` is the name of the highlighted trial."""
-    there = set(states)
-    handles = []
-    for state, colour in STATE_COLOURS.items():
-        marker = STATE_MARKERS[state]
-        style: dict[str, Any] = {"linewidth": 2} if lines else {"marker": marker, "linestyle": "", "markersize": 6}
-        if state in there:
-            handles.append(Line2D([], [], color=colour, label=state, **style))
-    if best:
-        mark: dict[str, Any] = {"linewidth": 2.5} if lines else {"marker": "*", "linestyle": "", "markersize": 10}
-        handles.append(Line2D([], [], color=BEST_COLOUR, label=best, **mark))
-    if handles:
-        axes.legend(
-            handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(handles), borderaxespad=0.2
-        )

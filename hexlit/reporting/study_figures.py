@@ -1,8 +1,17 @@
-"""Figures of a sweep's results: its history, its Pareto front, and the importance of its parameters."""
+"""Figures of a sweep, drawn from plain data: the same values that stand beside each as JSON.
+
+A target is `name`, `direction` (`minimize` or `maximize`) and the finite `values` of complete trials by number. A
+parameter is `name`, `kind` (`float`, `int` or `categorical`), `log`, `low`, `high`, `choices` and `values` by number.
+`best` is the number of the best trial, or None. Each function names the entries of its data.
+"""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from hexlit.reporting.figures import (
@@ -10,152 +19,303 @@ from hexlit.reporting.figures import (
     FAINT,
     FRONT_COLOUR,
     INK,
+    LABEL_PAPER,
     STATE_COLOURS,
-    STATE_MARKERS,
     empty_figure,
     log_scale,
     new_figure,
     shorten,
     spread_out,
-    state_legend,
+    thinned,
+    time_unit,
     whole_ticks,
 )
 
+Data = Mapping[str, Any]
 
-@dataclass(frozen=True)
-class Target:
-    """A quantity that compares trials."""
-
-    name: str
-    direction: str
-    """`minimize` or `maximize`."""
-    values: dict[int, float]
-    """Finite values by number of the trial."""
+# Blue to sand: each of them stands out on a white page and on a dark one.
+_GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list("good_to_bad", ["#1f6fd1", "#6d9ac9", "#b9ab86", "#c99a4b"])
+_MARKERS = {"complete": "o", "pruned": "x", "failed": "|", "running": "o", "interrupted": "|"}
+_MOST_LABELS = 12
+_STAR: dict[str, Any] = {"marker": "*", "s": 140, "color": BEST_COLOUR, "zorder": 6, "linewidth": 0}
 
 
-@dataclass(frozen=True)
-class History:
-    """Results of the trials, in their order."""
+def draw_history(data: Data) -> Figure:
+    """Value by number of the trial, and the best so far; one panel per target.
 
-    targets: list[Target]
-    """Values of the complete trials."""
-    states: dict[int, str]
-    """States of all trials, by number."""
-    pruned: dict[int, float]
-    """The last reported value of the pruned trials, comparable to the target `pruned_target`."""
-    pruned_target: str | None
-    best: int | None
-
-
-@dataclass(frozen=True)
-class Front:
-    """Trials in the plane of the first two objectives."""
-
-    targets: list[Target]
-    front: list[int]
-    best: int | None
-
-
-@dataclass(frozen=True)
-class Importances:
-    """The importance of each parameter for one target."""
-
-    target: str
-    values: dict[str, float] | None
-    """Shares that add up to one, the largest first; None where they are not known."""
-    reason: str
-    """The method behind the shares, or the reason for their absence."""
-
-
-def draw_history(data: History) -> Figure:
-    """Value by number of the trial, and the best so far; one panel per target."""
-    if not data.states:
+    `targets`; `states` of all trials; the last reported values of `pruned` trials, which compare to the target named
+    `pruned_target`; `best`.
+    """
+    states = data["states"]
+    if not states:
         return empty_figure("no trial has begun")
-    figure = new_figure(6.0, 3.4 * len(data.targets))
-    for place, target in enumerate(data.targets):
-        axes = figure.add_subplot(len(data.targets), 1, place + 1)
-        complete = sorted(target.values.items())
-        pruned = sorted(data.pruned.items()) if target.name == data.pruned_target else []
-        if pruned:
-            xs, ys = zip(*pruned, strict=True)
-            axes.scatter(xs, ys, s=22, marker=STATE_MARKERS["pruned"], color=STATE_COLOURS["pruned"], zorder=3)
-        if complete:
-            xs, ys = zip(*complete, strict=True)
-            axes.scatter(xs, ys, s=22, color=STATE_COLOURS["complete"], zorder=3, linewidth=0)
-            axes.step(*zip(*_best_so_far(target, max(data.states)), strict=True), where="post", color=INK, lw=1.2)
-        gone = [n for n, state in data.states.items() if state in ("failed", "interrupted")]
-        for number in gone:
-            axes.plot(
-                number, 0.0, marker=STATE_MARKERS[data.states[number]], ms=9, color=STATE_COLOURS[data.states[number]],
-                transform=axes.get_xaxis_transform(), clip_on=False,
-            )  # fmt: skip
-        if data.best in target.values and data.best is not None:
-            axes.scatter([data.best], [target.values[data.best]], s=150, marker="*", color=BEST_COLOUR, zorder=4)
-        if target.direction == "minimize" and spread_out([value for _, value in complete + pruned]):
+    figure = new_figure(6.0, 3.4 * len(data["targets"]))
+    for place, target in enumerate(data["targets"], start=1):
+        axes = figure.add_subplot(len(data["targets"]), 1, place)
+        pruned = data["pruned"] if target["name"] == data["pruned_target"] else {}
+        for state, values in (("pruned", pruned), ("complete", target["values"])):
+            style: dict[str, Any] = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state}
+            if values:
+                axes.scatter(list(values), list(values.values()), s=22, zorder=3, **style)
+        if target["values"]:
+            axes.step(*best_so_far(target, max(states)), where="post", color=INK, lw=1.2)
+        for state in ("failed", "interrupted"):
+            gone = [number for number, its in states.items() if its == state]
+            style = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state, "ls": "", "ms": 9}
+            if gone:
+                bottom = axes.get_xaxis_transform()
+                axes.plot(gone, [0.0] * len(gone), transform=bottom, clip_on=False, **style)
+        if data["best"] in target["values"]:
+            axes.scatter(data["best"], target["values"][data["best"]], label=_best(data), **_STAR)
+        if target["direction"] == "minimize" and spread_out([*target["values"].values(), *pruned.values()]):
             log_scale(axes, "y")
-        axes.set_xlim(-0.7, max(data.states) + 0.7)
+        axes.set_xlim(-0.7, max(states) + 0.7)
         whole_ticks(axes, "x")
-        axes.set_xlabel("trial")
-        axes.set_ylabel(f"{shorten(target.name)} ({target.direction}d)")
-        if not complete and not pruned:
-            axes.set_yticks([])
-        axes.set_title(" ")
-        shown = [state for state in data.states.values() if state != "running"]
-        shown = [state for state in shown if state != "pruned" or pruned]
-        best = f"best: trial {data.best}" if data.best is not None and data.best in target.values else ""
-        state_legend(axes, shown, lines=False, best=best)
+        axes.set(xlabel="trial", ylabel=f"{shorten(target['name'])} ({target['direction']}d)", title=" ")
+        _legend(axes)
     return figure
 
 
-def draw_front(data: Front) -> Figure:
-    """The first two targets of each complete trial, the Pareto front highlighted."""
-    if len(data.targets) < 2 or not data.targets[0].values:
+def best_so_far(target: Data, last: int) -> tuple[list[float], list[float]]:
+    """The best value up to each trial, drawn on to trial `last`."""
+    pick = min if target["direction"] == "minimize" else max
+    xs: list[float] = []
+    ys: list[float] = []
+    for number, value in sorted(target["values"].items()):
+        xs.append(number)
+        ys.append(pick(ys[-1], value) if ys else value)
+    return [*xs, last], [*ys, ys[-1]]
+
+
+def draw_front(data: Data) -> Figure:
+    """The first two `targets` of each complete trial, the Pareto `front` (numbers of trials) highlighted."""
+    if len(data["targets"]) < 2 or not data["targets"][0]["values"]:
         return empty_figure("no trial has succeeded")
-    across, up = data.targets[:2]
-    numbers = [number for number in across.values if number in up.values]
+    across, up = data["targets"][:2]
+    points = {n: (x, up["values"][n]) for n, x in across["values"].items() if n in up["values"]}
     figure = new_figure(6.4, 4.6)
     axes = figure.add_subplot()
-    rest = [number for number in numbers if number not in data.front]
-    axes.scatter([across.values[n] for n in rest], [up.values[n] for n in rest], s=24, color="#9dbbe0", label="beaten")
-    front = sorted((across.values[n], up.values[n], n) for n in data.front if n in across.values and n in up.values)
-    axes.plot([x for x, _, _ in front], [y for _, y, _ in front], color=FAINT, lw=1.2, zorder=2)
-    axes.scatter([x for x, _, _ in front], [y for _, y, _ in front], s=36, color=FRONT_COLOUR, zorder=3, label="front")
-    for x, y, number in front[:: max(1, math.ceil(len(front) / 20))]:
-        axes.annotate(f"{number}", (x, y), xytext=(4, 4), textcoords="offset points", fontsize=8)
-    if data.best is not None and data.best in across.values:
-        axes.scatter(
-            [across.values[data.best]], [up.values[data.best]], s=150, marker="*", color=BEST_COLOUR, zorder=4,
-            label=f"best.yaml: trial {data.best}",
-        )  # fmt: skip
-    axes.set_xlabel(f"{shorten(across.name)} ({across.direction}d)")
-    axes.set_ylabel(f"{shorten(up.name)} ({up.direction}d)")
-    axes.set_title(" ")
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
+    front = sorted((points[number], number) for number in data["front"] if number in points)
+    groups = {"beaten": [points[n] for n in points if n not in data["front"]], "front": [point for point, _ in front]}
+    for (label, group), colour in zip(groups.items(), ("#9dbbe0", FRONT_COLOUR), strict=True):
+        axes.scatter([x for x, _ in group], [y for _, y in group], s=30, color=colour, label=label, zorder=3)
+    axes.plot([x for x, _ in groups["front"]], [y for _, y in groups["front"]], color=FAINT, lw=1.2, zorder=2)
+    for point, number in front[:: max(1, math.ceil(len(front) / 20))]:
+        axes.annotate(f"{number}", point, xytext=(4, 4), textcoords="offset points", fontsize=8)
+    if data["best"] in points:
+        axes.scatter(*points[data["best"]], label=f"best.yaml: trial {data['best']}", **_STAR)
+    axis_names = [f"{shorten(target['name'])} ({target['direction']}d)" for target in (across, up)]
+    axes.set(xlabel=axis_names[0], ylabel=axis_names[1], title=" ")
+    _legend(axes)
     return figure
 
 
-def draw_importances(data: list[Importances]) -> Figure:
-    """A bar per parameter; one panel per target with known importances."""
-    known = [entry for entry in data if entry.values]
+def draw_importances(data: Sequence[Data]) -> Figure:
+    """A bar per parameter; one panel per `target` with known `values`, shares that add up to one; else the `reason`."""
+    known = [entry for entry in data if entry["values"]]
     if not known:
-        return empty_figure("; ".join(dict.fromkeys(entry.reason for entry in data)) or "no trial has succeeded")
-    bars = max(len(entry.values or {}) for entry in known)
-    figure = new_figure(6.0, (0.9 + 0.32 * bars) * len(known))
-    for place, entry in enumerate(known):
-        axes = figure.add_subplot(len(known), 1, place + 1)
-        rows = list((entry.values or {}).items())[::-1]
-        axes.barh([shorten(name, 40) for name, _ in rows], [share for _, share in rows], color="#3b6fb6", height=0.62)
-        for row, (_, share) in enumerate(rows):
-            axes.text(share + 0.008, row, f"{share:.0%}", va="center", fontsize=8)
-        axes.set_xlim(0, 1.08 * max(0.05, max(share for _, share in rows)))
+        return empty_figure("; ".join(dict.fromkeys(entry["reason"] for entry in data)) or "no trial has succeeded")
+    figure = new_figure(6.0, (0.9 + 0.32 * max(len(entry["values"]) for entry in known)) * len(known))
+    for place, entry in enumerate(known, start=1):
+        axes = figure.add_subplot(len(known), 1, place)
+        names, shares = zip(*reversed(entry["values"].items()), strict=True)
+        bars = axes.barh([shorten(name, 40) for name in names], shares, color="#3b6fb6", height=0.62)
+        axes.bar_label(bars, [f"{share:.0%}" for share in shares], padding=3, fontsize=8)
+        axes.set_xlim(0, 1.08 * max(0.05, *shares))
         axes.grid(axis="y", visible=False)
-        axes.set_xlabel(f"importance for {shorten(entry.target)} (share of all)")
+        axes.set_xlabel(f"importance for {shorten(entry['target'])} (share of all)")
     return figure
 
 
-def _best_so_far(target: Target, last: int) -> list[tuple[float, float]]:
-    pick = min if target.direction == "minimize" else max
-    points: list[tuple[float, float]] = []
-    for number, value in sorted(target.values.items()):
-        points.append((number, value if not points else pick(points[-1][1], value)))
-    return [*points, (last, points[-1][1])]
+def draw_slices(data: Data) -> Figure:
+    """Each of the `targets` by value of each of the `parameters`; the darker a trial, the later; a star for `best`."""
+    targets, parameters = data["targets"], data["parameters"]
+    if not parameters or not targets or not targets[0]["values"]:
+        return empty_figure("no trial has succeeded" if parameters else "no parameter was searched")
+    columns = min(3, len(parameters))
+    rows = math.ceil(len(parameters) / columns)
+    figure = new_figure(max(5.0, 3.1 * columns), 2.7 * rows * len(targets))
+    for block, target in enumerate(targets):
+        newest = max(1, *target["values"])
+        for place, parameter in enumerate(parameters):
+            axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
+            positions = {n: x for n, x in _positions(parameter).items() if n in target["values"]}
+            shades = [0.25 + 0.75 * n / newest for n in positions]
+            points = list(positions.values()), [target["values"][n] for n in positions]
+            style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1.1, "edgecolor": "#3b6fb6", "linewidth": 0.4}
+            axes.scatter(*points, c=shades, s=20, **style)
+            if data["best"] in positions:
+                axes.scatter(positions[data["best"]], target["values"][data["best"]], **_STAR)
+            _scale(axes, parameter)
+            if target["direction"] == "minimize" and spread_out(target["values"].values()):
+                log_scale(axes, "y")
+            axes.set_xlabel(shorten(parameter["name"]))
+            axes.set_ylabel(shorten(target["name"]) if place % columns == 0 else "")
+            axes.tick_params(labelleft=place % columns == 0)
+    return figure
+
+
+def draw_parallel(data: Data) -> Figure:
+    """One line for each complete trial through its `parameters` to the first of the `targets`; blue is good."""
+    target = data["targets"][0] if data["targets"] else {"values": {}}
+    values, best = target["values"], data["best"]
+    if not values or not data["parameters"]:
+        return empty_figure("no trial has succeeded" if data["parameters"] else "no parameter was searched")
+    log = target["direction"] == "minimize" and spread_out(values.values())
+    ends = {"kind": "float", "low": min(values.values()), "high": max(values.values())}
+    stands = [*data["parameters"], {"name": target["name"], "log": log, "values": values, **ends}]
+    count = len(stands)
+    figure = new_figure(max(6.0, 1.45 * count), 4.4)
+    axes = figure.add_subplot()
+    heights = [{n: _height(stand, x) for n, x in _positions(stand).items()} for stand in stands]
+    badness = {n: 1 - h if target["direction"] == "maximize" else h for n, h in heights[-1].items()}
+    for number in sorted(badness, key=lambda n: -badness[n]):  # the good ones are on top
+        style: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
+        if number == best:
+            style = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": _best(data)}
+        axes.plot(range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **style)
+    paper = {"boxstyle": "square,pad=0.1", "fc": LABEL_PAPER, "ec": "none", "alpha": 0.75}
+    for place, stand in enumerate(stands):
+        axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
+        for position, label in _labels(stand).items():
+            at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
+            axes.annotate(label, (place, _height(stand, position)), fontsize=7.5, zorder=6, **at)
+    axes.set_xticks(range(count), [shorten(stand["name"], 20) for stand in stands], rotation=20, ha="right")
+    axes.set(yticks=[], xlim=(-0.15, count - 0.55), ylim=(-0.05, 1.05), title=" ")
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), _GOOD_TO_BAD), ax=axes, shrink=0.8, pad=0.02)
+    bar.set_ticks([0.0, 1.0], labels=["best", "worst"])
+    _legend(axes)
+    return figure
+
+
+def _positions(parameter: Data) -> dict[int, float]:
+    """Positions of the trials on the axis: the value itself; for a category its index in `choices`."""
+    if parameter["kind"] == "categorical":
+        places = [repr(choice) for choice in parameter["choices"]]
+        return {n: float(places.index(repr(v))) for n, v in parameter["values"].items() if repr(v) in places}
+    return {n: float(v) for n, v in parameter["values"].items() if isinstance(v, int | float)}
+
+
+def _ends(parameter: Data) -> tuple[float, float]:
+    if parameter["kind"] == "categorical":
+        return 0.0, max(0.0, len(parameter["choices"]) - 1.0)
+    return parameter["low"] or 0.0, parameter["high"] or 0.0
+
+
+def _height(parameter: Data, position: float) -> float:
+    """Height of a position on a vertical axis from 0 to 1."""
+    low, high = _ends(parameter)
+    if low == high:
+        return 0.5
+    if parameter["log"]:
+        return math.log(position / low) / math.log(high / low) if position > 0 else math.nan
+    return (position - low) / (high - low)
+
+
+def _labels(parameter: Data) -> dict[float, str]:
+    """Labelled positions: some choices of a category, else the two ends and the middle."""
+    low, high = _ends(parameter)
+    if parameter["kind"] == "categorical":
+        step = max(1, math.ceil(len(parameter["choices"]) / _MOST_LABELS))
+        return {place: shorten(choice, 14) for place, choice in list(enumerate(parameter["choices"]))[::step]}
+    middle = math.sqrt(low * high) if parameter["log"] else (low + high) / 2
+    positions = [low, float(round(middle)) if parameter["kind"] == "int" else middle, high]
+    return {position: f"{position:.3g}" for position in positions}
+
+
+def _scale(axes: Axes, parameter: Data) -> None:
+    """Set up the horizontal axis for `parameter`."""
+    if parameter["kind"] == "categorical":
+        labels = _labels(parameter)
+        turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if sum(map(len, labels.values())) > 24 else {}
+        axes.set_xticks(list(labels), list(labels.values()), **turned)
+        axes.set_xlim(-0.5, len(parameter["choices"]) - 0.5)
+    elif parameter["log"]:
+        log_scale(axes, "x")
+    elif parameter["kind"] == "int":
+        whole_ticks(axes, "x")
+
+
+def draw_lines(data: Data) -> Figure:
+    """Values by epoch, one line per trial in the colour of its state, the best on top; `panels` side by side.
+
+    A panel has a `name`, whether it `may_be_log` (right for losses, not for scores), and `lines` of a `trial` with its
+    `state`, `epochs` and `values`, NaN where a loss was no number. `best` as above.
+    """
+    panels = [panel for panel in data["panels"] if panel["lines"]]
+    if not panels:
+        return empty_figure("no trial has reported a value")
+    figure = new_figure(6.0 if len(panels) == 1 else 5.2 * len(panels), 3.6)
+    for place, panel in enumerate(panels, start=1):
+        axes = figure.add_subplot(1, len(panels), place)
+        lines = panel["lines"]
+        faint = 0.85 if len(lines) <= 12 else 0.55 if len(lines) <= 60 else 0.3
+        for line in lines:
+            state, xs, ys = line["state"], *thinned(line["epochs"], line["values"])
+            style: dict[str, Any] = {"color": STATE_COLOURS[state], "lw": 1.2, "alpha": faint, "label": state}
+            if line["trial"] == data["best"]:
+                style = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": _best(data)}
+            end = "o" if len(xs) == 1 else "x" if state in ("pruned", "failed") else ""
+            axes.plot(xs, ys, marker=end, ms=4, markevery=[len(xs) - 1], **style)
+        if panel["may_be_log"] and spread_out(value for line in lines for value in line["values"]):
+            log_scale(axes, "y")
+        whole_ticks(axes, "x")
+        axes.set(xlabel="epoch", ylabel=shorten(panel["name"], 44), title=" ")
+        if place == len(panels):
+            _legend(axes)
+    return figure
+
+
+def draw_timeline(data: Data) -> Figure:
+    """Time and slot of each trial; the colour shows how it ended.
+
+    `bars` have a `trial`, its `state` and `slot`, and `start` and `end` in seconds since the sweep began. `best`.
+    """
+    bars = data["bars"]
+    if not bars:
+        return empty_figure("no trial has begun")
+    slots, end = max(bar["slot"] for bar in bars) + 1, max(bar["end"] for bar in bars)
+    factor, unit = time_unit(end)
+    figure = new_figure(10.4, 1.5 + 0.42 * slots)
+    axes = figure.add_subplot()
+    for bar in bars:
+        start, seconds, best = bar["start"] / factor, bar["end"] - bar["start"], bar["trial"] == data["best"]
+        edge: dict[str, Any] = {"edgecolor": BEST_COLOUR if best else "white", "linewidth": 1.8 if best else 0.6}
+        colour, label = STATE_COLOURS[bar["state"]], _best(data) if best else bar["state"]
+        length = max(seconds, 0.002 * end) / factor
+        axes.barh(bar["slot"], length, 0.72, start, color=colour, label=label, zorder=4 if best else 3, **edge)
+        if seconds / (end or 1.0) > 0.013 * len(f"{bar['trial']}"):
+            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "color": "white", "zorder": 5}
+            axes.text(start + length / 2, bar["slot"], f"{bar['trial']}", **middle)
+    axes.set_yticks(range(slots), [f"slot {slot}" for slot in range(slots)])
+    axes.set(ylim=(slots - 0.5, -0.5), xlim=(0, 1.01 * end / factor or 1.0), title=" ")
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel(f"{unit} since the sweep began")
+    _legend(axes)
+    return figure
+
+
+def slots_of(spans: Iterable[tuple[int, float, float]]) -> dict[int, int]:
+    """Trial -> slot, from trial, start and end: a trial takes the first slot that is free when it starts."""
+    free: list[float] = []
+    slots: dict[int, int] = {}
+    for trial, start, end in sorted(spans, key=lambda span: (span[1], span[0])):
+        slot = next((place for place, until in enumerate(free) if until <= start), len(free))
+        free[slot : slot + 1] = [end]
+        slots[trial] = slot
+    return slots
+
+
+def _best(data: Data) -> str:
+    return f"best: trial {data['best']}"
+
+
+def _legend(axes: Axes) -> None:
+    """A legend above the plot, at the right: each label once."""
+    handles, labels = axes.get_legend_handles_labels()
+    known = dict(zip(labels, handles, strict=True))
+    if known:
+        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+        axes.legend(list(known.values()), list(known), ncols=len(known), **place)

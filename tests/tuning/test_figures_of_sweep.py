@@ -10,9 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from hexlit.reporting.study_figures import Target
-from hexlit.tuning.figures import figures_of, write_figures
-from hexlit.tuning.importances import LEAST_TRIALS, parameter_importances
+from hexlit.tuning.figures import LEAST_TRIALS, figures_of, parameter_importances, write_figures
 from hexlit.tuning.parameters import Parameter
 from hexlit.tuning.results import read_results
 from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned, running
@@ -173,9 +171,9 @@ def test_the_one_parameter_that_matters_is_found(direction: str, matters: str) -
         "net": lambda found: ord(found["net"]),
     }
     sign = 1 if direction == "minimize" else -1
-    target = Target("score", direction, {n: sign * float(worth[matters](found)) for n, found in settings.items()})
-    values = parameter_importances(target, parameters, settings).values
-    assert values is not None
+    worths = {n: sign * float(worth[matters](found)) for n, found in settings.items()}
+    target = {"name": "score", "direction": direction, "values": worths}
+    values = parameter_importances(target, parameters, settings)["values"]
     assert next(iter(values)) == matters
     assert values[matters] > 0.6
     assert sum(values.values()) == pytest.approx(1.0)
@@ -184,15 +182,18 @@ def test_the_one_parameter_that_matters_is_found(direction: str, matters: str) -
 @pytest.mark.row("C22")
 def test_importances_that_cannot_be_told_say_why() -> None:
     parameters, settings = studied(LEAST_TRIALS)
-    few = Target("score", "minimize", {n: float(n) for n in range(LEAST_TRIALS - 1)})
-    assert parameter_importances(few, parameters, settings).values is None
-    assert parameter_importances(few, parameters, settings).reason == "importances need 10 complete trials; there are 9"
-    same = Target("score", "minimize", dict.fromkeys(settings, 1.0))
-    assert parameter_importances(same, parameters, settings).reason == "all trials have the same score"
-    enough = Target("score", "minimize", {n: float(n) for n in settings})
-    assert parameter_importances(enough, parameters, settings).values is not None
     fixed = {n: {"constant": 0.5} for n in settings}
-    assert parameter_importances(enough, parameters, fixed).reason == "no parameter has several values"
+
+    def told(values: dict[int, float], settings: dict[int, dict[str, Any]] = settings) -> Any:
+        return parameter_importances({"name": "score", "direction": "minimize", "values": values}, parameters, settings)
+
+    few = {n: float(n) for n in range(LEAST_TRIALS - 1)}
+    assert told(few)["values"] is None
+    assert told(few)["reason"] == "importances need 10 complete trials; there are 9"
+    assert told(dict.fromkeys(settings, 1.0))["reason"] == "all trials have the same score"
+    enough = {n: float(n) for n in settings}
+    assert told(enough)["values"] is not None
+    assert told(enough, fixed)["reason"] == "no parameter has several values"
 
 
 def test_every_figure_has_a_title_of_its_own(tmp_path: Path) -> None:
