@@ -66,7 +66,7 @@ def test_it_is_told_once(capsys: Captured) -> None:
             ["hexlit train: interrupted; the run is in my run", "To continue: hexlit train 'resume=my run'"],
         ),
         (
-            "hexlit.commands.match.play",
+            "hexlit.commands.match_run.play",
             ["match", "players=[random,solver]", "board=3", "hydra.run.dir=m"],
             ["hexlit match: interrupted; its games are kept in m", "To continue: hexlit match resume=m"],
         ),
@@ -97,7 +97,7 @@ def test_a_command_says_it(
     capsys: Captured,
 ) -> None:
     Path("a.sgf").write_text("(;FF[4]GM[11]SZ[3];B[a1])")
-    monkeypatch.setattr("hexlit.tasks.hex.checkpoint.load_network", lambda path: SimpleNamespace(size=3))
+    monkeypatch.setattr("hexlit.commands.strength_run.load_network", lambda path: SimpleNamespace(size=3))
     monkeypatch.setattr(place, ends)
     assert main(arguments) == 130
     err = capsys.readouterr().err

@@ -16,7 +16,7 @@ from hexlit.api.records import Game
 from hexlit.api.status import console_for
 from hexlit.commands.application import typed
 from hexlit.commands.in_process import call
-from hexlit.commands.match import MatchConfig, play_match
+from hexlit.commands.match import MatchConfig
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_moves
 from hexlit.hex.records.game import as_record
@@ -137,6 +137,7 @@ def match(
     named = _lines(players)
     argv = [f"players={named}", *overrides(arguments, settings)]
     with console_for(quiet) as console:
+        from hexlit.commands.match_run import play_match
 
         def task(config: DictConfig) -> Path:
             return play_match(config, typed(config, MatchConfig), console)

@@ -6,36 +6,159 @@ goes when `strength.json` is whole.
 
 import hashlib
 import json
+import os
+import secrets
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numba
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from hexlit.arena import measures
+from hexlit.arena.matches import most_openings
+from hexlit.arena.measures import (
+    OPENING_PLIES,
+    Level,
+    Network,
+    Part,
+    Thoroughness,
+    effort_of,
+    measure_variant,
+    variants,
+)
+from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
+from hexlit.commands.claim import claim
+from hexlit.commands.command_line import facts_of, refuse_unused, same_command
+from hexlit.commands.elsewhere import JudgeWith, judges_here, judges_there
+from hexlit.commands.networks import Evaluators, applied_profile
+from hexlit.commands.report_files import write_beside
+from hexlit.commands.run_folder import settings_writer
+from hexlit.commands.strength import PARTS_FILE, RESULTS_FILE, StrengthConfig
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, replacing, write_text_atomic
-
-if TYPE_CHECKING:  # these import torch or compile kernels: only for a measurement
-    from hexlit.arena.measures import Part
-    from hexlit.commands.elsewhere import JudgeWith
-    from hexlit.commands.networks import Evaluators
-    from hexlit.commands.strength import StrengthConfig
-    from hexlit.tracking.tracked_run import TrackedRun
+from hexlit.interruption import says_how_to_continue
+from hexlit.reporting.board_image import openings_image
+from hexlit.reporting.charts import draw_data
+from hexlit.reporting.screen import work_bar
+from hexlit.reporting.strength import growth_chart, reliability_charts, search_table, strength_page
+from hexlit.reporting.text import as_rows, terminal
+from hexlit.reporting.text import markdown as markdown_of
+from hexlit.reporting.text import show as show_page
+from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network, network_file
+from hexlit.tracking.opening import open_run
+from hexlit.tracking.provenance import versions
+from hexlit.tracking.tracked_run import Files, TrackedRun
+from hexlit.training.loggers import checkpoint_files
 
 Document = dict[str, Any]
 Advance = Callable[[str, float], None]
 """Called with the present activity, and the share of the work that is done, in [0, 1]."""
 
-PARTS_FILE, RESULTS_FILE = "parts.json", "strength.json"
+RUNS = Path("runs") / "strength"
 FILES = (RESULTS_FILE, "strength.md", "reliability.svg", "growth.svg")
 NETWORK = "the network's SHA-256"
 SIMULATIONS = "strength/simulations"
 
 
+_OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}  # settings that `evaluate` does not take
+
+
+def strength_run(config: DictConfig, settings: StrengthConfig) -> None:
+    """Run the requested measurement, or its missing parts, save it and print it."""
+    # A resumed measurement keeps the cluster's settings of its beginning.
+    overrides = HydraConfig.get().overrides.task if settings.resume is None else ()
+    refuse_unused(settings.where, settings.ray, settings.accelerator, overrides)
+    folder = None if settings.resume is None else held_folder("resume", Path(os.path.relpath(settings.resume)))
+    document = None if folder is None else finished(folder)
+    if document is None:
+        folder, document = measured(config, settings, folder)
+    assert folder is not None
+    if settings.report:
+        write_beside(folder)
+    if settings.logger.wandb.mode != "disabled":
+        track_strength(settings, folder, document)
+    show(document, folder, json=settings.json, markdown=settings.markdown)
+
+
+def measured(config: DictConfig, settings: StrengthConfig, folder: Path | None) -> tuple[Path, Document]:
+    """Measure the missing parts of the run in `folder`, or all in a new folder. Returns the folder and the result."""
+    loaded = load_network(settings.checkpoint)
+    size = settings.board or loaded.size
+    check_board(settings.what, size)
+    place = folder or held_folder("output", Path(settings.output) if settings.output else new_folder())
+    parts = Parts(place, settings_writer(config, place))
+
+    def again() -> str:
+        where = os.path.relpath(place)
+        if folder is None and not parts:
+            return same_command("hexlit strength", f"output={where}")
+        return f"hexlit strength {shlex.join([f'resume={where}'])}"
+
+    with says_how_to_continue("hexlit strength", lambda: f"what was measured is in {place}", again):
+        evaluators = evaluators_of(loaded, size, settings)
+        games = settings.games or evaluators.profile.evaluation_batch
+        facts = about(settings, evaluators, games)
+        parts.open(network_file(settings.checkpoint), facts["device"], resume=folder is not None)
+        measure = measure_truth if settings.what == "truth" else measure_search
+        with work_bar("measuring") as advance:
+            for result in measure(settings, evaluators, games, advance, parts):
+                document = facts | {"device": parts.device} | result
+                write(place, document)
+        parts.end()
+    return place, document
+
+
+def evaluators_of(loaded: LoadedNetwork, size: int, settings: StrengthConfig) -> Evaluators:
+    """The evaluators of a network, on a device whose settings are applied."""
+    profile = applied_profile(settings.accelerator)
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    return Evaluators(loaded, size, profile)
+
+
+def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
+    """Measure the network of `checkpoint` against the exact truth, with the `settings` of `StrengthConfig`.
+
+    Nothing is printed or written.
+
+    Raises:
+        UsageError: there is no such setting, or its value is out of range.
+    """
+    known = {one.name for one in fields(StrengthConfig)} - _OF_COMMAND
+    for name in settings.keys() - known:
+        raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
+    chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
+    refuse_unused(chosen.where, chosen.ray, chosen.accelerator, settings)
+    loaded = load_network(checkpoint)
+    size = chosen.board or loaded.size
+    check_board("truth", size)
+    evaluators = evaluators_of(loaded, size, chosen)
+    games = chosen.games or evaluators.profile.evaluation_batch
+    (result,) = measure_truth(chosen, evaluators, games, lambda what, share: None, measures.measured_now)
+    return about(chosen, evaluators, games) | result
+
+
+def new_folder() -> Path:
+    """A new folder for the results."""
+    return RUNS / f"{datetime.now():%Y-%m-%d_%H-%M-%S}_{secrets.token_hex(3)}"
+
+
+def held_folder(key: str, folder: Path) -> Path:
+    """The `folder` of the setting `key`, made and held before minutes are spent on its results."""
+    try:
+        claim(folder, below=False)
+    except UsageError as error:
+        raise UsageError(f"{key}={error}") from error
+    return folder
+
+
 def check_board(what: str, size: int) -> None:
     """Refuse a board whose positions cannot be solved, if nothing else would be measured."""
-    from hexlit.arena.positions import limits_of
-
     if what == "truth":
         limits_of(size)
     elif size < 3:
@@ -43,26 +166,22 @@ def check_board(what: str, size: int) -> None:
 
 
 def measure_truth(
-    settings: "StrengthConfig", evaluators: "Evaluators", games: int, advance: Advance, part: "Part"
+    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
     """Openings, optimality and calibration, without search and with each number of simulations."""
-    from hexlit.arena.measures import Level, effort_of
-    from hexlit.arena.measures import measure_truth as against_truth
-    from hexlit.arena.positions import game_positions, random_positions
-    from hexlit.commands.elsewhere import judges_here, judges_there
-
     size, cache = evaluators.size, cache_folder() / "truth"
     advance("solving positions", 0.0)
     positions = {
         "games": game_positions(size, settings.positions, settings.seed, cache),
         "random": random_positions(size, settings.positions, settings.seed, cache),
     }
-    batch, place = games, nullcontext(judges_here(evaluators, settings.search, games))
-    there: AbstractContextManager[JudgeWith] = place
+    batch, place = games, (settings.ray, settings.workers, settings.accelerator)
     if settings.where == "ray":
         batch = games * settings.workers
-        there = judges_there(settings.ray, settings.workers, settings.accelerator, evaluators, settings.search, games)
-    with there as judge:
+        judges: AbstractContextManager[JudgeWith] = judges_there(*place, evaluators, settings.search, games)
+    else:
+        judges = nullcontext(judges_here(evaluators, settings.search, games))
+    with judges as judge:
         levels = [Level(number, judge(number)) for number in (0, *sorted(set(settings.simulations)))]
         whole, done = effort_of(levels, positions, size), 0
 
@@ -71,17 +190,13 @@ def measure_truth(
             done += effort
             advance("judging positions", done / whole)
 
-        yield against_truth(levels, positions, size=size, batch=batch, advance=judged, part=part)
+        yield measures.measure_truth(levels, positions, size=size, batch=batch, advance=judged, part=part)
 
 
 def measure_search(
-    settings: "StrengthConfig", evaluators: "Evaluators", games: int, advance: Advance, part: "Part"
+    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
     """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
-    from hexlit.arena.matches import most_openings
-    from hexlit.arena.measures import OPENING_PLIES, Network, Thoroughness, measure_variant, variants
-    from hexlit.arena.positions import LIMITS, game_positions
-
     size = evaluators.size
     how = Thoroughness(min(settings.pairs, most_openings(size, OPENING_PLIES)), settings.seed, games, settings.seconds)
     network = Network(evaluators, size, evaluators.loaded.swap)
@@ -99,10 +214,8 @@ def measure_search(
         yield {"rows": rows}
 
 
-def about(settings: "StrengthConfig", evaluators: "Evaluators", games: int) -> Document:
+def about(settings: StrengthConfig, evaluators: Evaluators, games: int) -> Document:
     """The subject of the figures: network, search and device."""
-    from hexlit.tracking.provenance import versions
-
     device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each actor
     if settings.where == "here":
         evaluator, profile = evaluators(games), evaluators.profile
@@ -199,12 +312,8 @@ def as_json(document: Document) -> str:
 
 def write(folder: Path, document: Document) -> None:
     """Write the document, its tables and its figures into `folder`."""
-    from hexlit.reporting.charts import draw_data
-    from hexlit.reporting.strength import growth_chart, reliability_charts, strength_page
-    from hexlit.reporting.text import markdown
-
     write_text_atomic(folder / RESULTS_FILE, as_json(document) + "\n")
-    write_text_atomic(folder / "strength.md", markdown(strength_page(document)))
+    write_text_atomic(folder / "strength.md", markdown_of(strength_page(document)))
     if document["what"] == "truth":
         for name, _, chart in (growth_chart(document), *reliability_charts(document)):
             with replacing(folder / f"{name}.svg") as temporary:
@@ -213,29 +322,18 @@ def write(folder: Path, document: Document) -> None:
 
 def show(document: Document, folder: Path, *, json: bool, markdown: bool) -> None:
     """Print the document: as JSON, as Markdown, or as tables for a terminal."""
-    from hexlit.reporting import text
-    from hexlit.reporting.strength import strength_page
-
     if json:
         print(as_json(document))
     elif markdown:
-        print(text.markdown(strength_page(document)))
+        print(markdown_of(strength_page(document)))
     else:
-        console = text.terminal(wide=150)
-        text.show(strength_page(document), console)
+        console = terminal(wide=150)
+        show_page(strength_page(document), console)
         console.print(f"\nwritten to {folder}", style="dim", soft_wrap=True, markup=False)
 
 
-def track_strength(config: "StrengthConfig", folder: Path, document: Document) -> None:
+def track_strength(config: StrengthConfig, folder: Path, document: Document) -> None:
     """Log the strength run in `folder` on Weights & Biases."""
-    from hexlit.commands.command_line import facts_of
-    from hexlit.reporting.strength import search_table
-    from hexlit.reporting.text import as_rows
-    from hexlit.tasks.hex.checkpoint import network_file
-    from hexlit.tracking.opening import open_run
-    from hexlit.tracking.tracked_run import Files
-    from hexlit.training.loggers import checkpoint_files
-
     size = document["board"]
     run = open_run(
         config.logger.wandb,
@@ -259,10 +357,8 @@ def track_strength(config: "StrengthConfig", folder: Path, document: Document) -
     run.finish()
 
 
-def _log_levels(run: "TrackedRun", document: Document) -> None:
+def _log_levels(run: TrackedRun, document: Document) -> None:
     """A row per number of simulations, 0 for the network alone, with the map of openings."""
-    from hexlit.reporting.board_image import openings_image
-
     run.define_axes([SIMULATIONS], default=SIMULATIONS)
     openings = document["openings"]
     for step, level in enumerate(openings["levels"]):

@@ -1,8 +1,8 @@
 """The display of `hexlit monitor`: a live table on a terminal, elsewhere one plain line per sample; then the result."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
@@ -19,15 +19,8 @@ _FIGURE = 9  # characters of a figure, such as `1.94 GiB`
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
-class SampleView(Protocol):
-    """Fields that the display reads of a sample; unmeasured figures are None, with the reason in `reasons`."""
-
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def processes(self) -> int: ...
-    @property
-    def reasons(self) -> Mapping[str, str]: ...
+SampleView = Any
+"""A sample: `seconds`, the fields of `FIGURES`, None where unmeasured, and `reasons` by field."""
 
 
 def format_cpu(percent: float | None) -> str:

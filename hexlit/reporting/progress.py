@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
@@ -33,29 +33,9 @@ _TELLING_FIGURES = 2
 _UNTIMED = "compiling"  # a phase outside the pace of epochs; it is announced, since it shows no progress
 
 
-class PhaseView(Protocol):
-    """Fields that the display reads of a running phase; unmeasured numbers are None."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def epoch(self) -> int: ...
-    @property
-    def goal(self) -> float | None: ...
-    @property
-    def done(self) -> float: ...
-    @property
-    def figures(self) -> Mapping[str, float]: ...
-    @property
-    def detail(self) -> str: ...
-    @property
-    def finished(self) -> bool: ...
-    @property
-    def wall_seconds(self) -> float: ...
-    @property
-    def work_seconds(self) -> float | None: ...
-    @property
-    def counts(self) -> Mapping[str, int]: ...
+PhaseView = Any
+"""A running phase: `name`, `epoch`, `goal`, `done`, `figures`, `detail`, `finished`, `wall_seconds`, `work_seconds` and
+`counts`; unmeasured numbers are None."""
 
 
 class TrainingProgress(Display):

@@ -13,7 +13,8 @@ from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
 from hexlit.commands import kernels, strength
 from hexlit.commands.command_line import refuse_unused
-from hexlit.commands.match import MatchConfig, games_at_once, main
+from hexlit.commands.match import MatchConfig, main
+from hexlit.commands.match_run import games_at_once
 from hexlit.commands.strength import StrengthConfig
 from tests.cluster.fake_ray import FakeRay
 from tests.commands.test_match import TINY, played, write_checkpoint

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from hexlit import cli
-from hexlit.commands import kernels
+from hexlit.commands import match_run
 from hexlit.commands.match import arguments, main, quoted_players
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -309,7 +309,7 @@ class Missing:
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> type[Missing]:
     fresh = type("Fresh", (Missing,), {"started": []})
-    monkeypatch.setattr(kernels, "Compiling", fresh)
+    monkeypatch.setattr(match_run, "Compiling", fresh)
     return fresh
 
 

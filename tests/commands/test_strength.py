@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hexlit.arena import measures
 from hexlit.arena.measures import measure_variant
+from hexlit.commands import strength_run
 from hexlit.commands.strength import main
 from tests.commands.tiny import save_untrained
 from tests.reporting.documents import checked
@@ -86,7 +86,7 @@ def test_rows_that_are_done_are_kept_when_the_command_is_broken_off(
         done.append(measure_variant(*given, **settings))
         return done[-1]
 
-    monkeypatch.setattr(measures, "measure_variant", breaks_off)
+    monkeypatch.setattr(strength_run, "measure_variant", breaks_off)
     arguments = ["what=search", "simulations=[4]", "leaves=[]", "pairs=3", "seconds=0.001", f"output={tmp_path / 'o'}"]
     assert main([*SMALL, *arguments, f"checkpoint={checkpoint}"]) == 130
     assert json.loads((tmp_path / "o" / "strength.json").read_text())["rows"] == done

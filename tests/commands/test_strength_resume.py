@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from hexlit.arena import measures
-from hexlit.commands import strength, strength_run
-from hexlit.commands.strength import arguments, main
-from hexlit.commands.strength_run import PARTS_FILE
+from hexlit.commands import strength_run
+from hexlit.commands.strength import PARTS_FILE, arguments, main
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.locks import FolderLock
@@ -103,7 +102,7 @@ def test_a_finished_measurement_only_shows_its_result(
     folder = tmp_path / "found"
     assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 0
     checkpoint.unlink()
-    monkeypatch.setattr(strength, "measured", broken_off)
+    monkeypatch.setattr(strength_run, "measured", broken_off)
     capfd.readouterr()
     assert main([f"resume={folder}", "markdown=true"]) == 0
     assert capfd.readouterr().out == (folder / "strength.md").read_text() + "\n"
