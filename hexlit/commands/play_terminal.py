@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from hexlit.commands.play import PlayConfig
+from hexlit.commands.play_players import shared_by_all
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import Board
@@ -35,26 +37,25 @@ quit        leave"""
 
 
 class TerminalGame:
-    """One game between a person and a player of the roster."""
+    """One game between a person and a player of the roster.
+
+    Args:
+        shared: the players.
+        settings: the rules, the person's colours, and the other player.
+        read: gives the person's next line, None at the end of the input.
+        say: shows a text.
+    """
 
     def __init__(
-        self,
-        shared: Shared,
-        *,
-        size: int,
-        swap: bool,
-        you: str,
-        against: str,
-        read: Callable[[], str | None],
-        say: Callable[[Text], None],
+        self, shared: Shared, settings: PlayConfig, read: Callable[[], str | None], say: Callable[[Text], None]
     ) -> None:
-        """`read` gives the person's next line, None at the end of the input; `say` shows a text."""
         self._shared = shared
-        self._players = BrowserPlayers(shared.roster, shared.settings.tree_megabytes << 20)
-        self._thinking = Thinking(self._players, shared.lock, shared.verdicts, shared.settings)
-        self._board = Board(size, swap=swap)
-        self._people = COLOURS[you]
-        self._against = against
+        self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
+        self._thinking = Thinking(self._players, shared.lock, shared.verdicts, settings)
+        self._board = Board(shared.board, swap=settings.swap)
+        self._people = COLOURS[settings.you]
+        self._against = settings.against or next(iter(shared.roster.offers))
+        shared.roster.offer(self._against)
         self._read = read
         self._say = say
         self._resigned = 0
@@ -159,18 +160,9 @@ class TerminalGame:
         return [SWAP if move == self._board.size**2 else format_cell(move, self._board.size) for move in self.moves]
 
 
-def play_on_terminal(shared: Shared, *, swap: bool, you: str, against: str | None) -> None:
-    """A game on standard input and output; raises `UsageError` if there is no player `against`."""
+def play_on_terminal(settings: PlayConfig) -> None:
+    """A game on standard input and output; raises `UsageError` if there is no such player."""
     console = Console(highlight=False, soft_wrap=True)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
-
-    def read() -> str | None:
-        return sys.stdin.readline() or None
-
-    name = against or next(iter(shared.roster.offers))
-    shared.roster.offer(name)
-    game = TerminalGame(
-        shared, size=shared.board, swap=swap, you=you, against=name, read=read, say=lambda text: console.print(text)
-    )
-    game.play()
+    TerminalGame(shared_by_all(settings), settings, lambda: sys.stdin.readline() or None, console.print).play()

@@ -7,15 +7,22 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from hexlit.commands.tasks import found, known_tasks
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-
-if TYPE_CHECKING:  # drawing is imported only when it is needed
-    from hexlit.hex.record import GameRecord
-    from hexlit.reporting.page import Page, Section
-    from hexlit.reporting.run_files import RunFiles
+from hexlit.hex.notation import parse_moves
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.reporting.comparison import ComparedRun, comparison_page
+from hexlit.reporting.html import render
+from hexlit.reporting.match import match_page
+from hexlit.reporting.page import PAGE_FILE, Page
+from hexlit.reporting.run import run_page
+from hexlit.reporting.run_files import RunFiles, read_object, read_run
+from hexlit.reporting.strength import strength_page
 
 log = logging.getLogger(__name__)
 
@@ -79,11 +86,6 @@ def write_report(
         UsageError: the folder holds nothing with a report.
         OSError: the file cannot be written.
     """
-    from hexlit.reporting.html import render
-    from hexlit.reporting.page import PAGE_FILE
-    from hexlit.reporting.run_files import read_run
-    from hexlit.reporting.strength import strength_page
-
     path, kind, unread = Path(output or folder / PAGE_FILE), kind_of(folder), []
     if kind == RUN:
         files = read_run(folder)
@@ -108,25 +110,13 @@ def write_beside(folder: Path) -> Path | None:
         return None
 
 
-def run_report(files: "RunFiles", path: Path, epochs: Sequence[int] = (), price: float | None = None) -> "Page":
+def run_report(files: RunFiles, path: Path, epochs: Sequence[int] = (), price: float | None = None) -> Page:
     """The report of a run, with the sections of its task, for the file `path`."""
-    from hexlit.reporting.page import PAGE_FILE
-    from hexlit.reporting.run import run_page
-
     above = next((up for name in ("..", "../..") if ((up := files.folder / name) / "sweep.json").is_file()), None)
     links = {} if above is None else {"The sweep": Path(os.path.relpath(above / PAGE_FILE, path.parent)).as_posix()}
-    return run_page(files, sections_of(files), epochs=epochs, price=price, links=links)
-
-
-def sections_of(files: "RunFiles") -> "list[Section]":
-    """The sections of the run's task; none for an unknown task, or one without sections."""
-    from hexlit.commands.tasks import found, known_tasks
-
     entry = known_tasks().get(files.task)
-    if entry is None or entry.report is None:
-        return []
-    sections: list[Section] = found(entry.report)(files)
-    return sections
+    sections = [] if entry is None or entry.report is None else found(entry.report)(files)
+    return run_page(files, sections, epochs=epochs, price=price, links=links)
 
 
 def document_of(folder: Path, kind: str) -> dict[str, Any]:
@@ -135,8 +125,6 @@ def document_of(folder: Path, kind: str) -> dict[str, Any]:
     Raises:
         UsageError: it has not ended, or they cannot be read.
     """
-    from hexlit.reporting.run_files import read_object
-
     path = folder / f"{kind}.json"
     if not path.is_file():
         what = "match" if kind == MATCH else "measurement"
@@ -147,23 +135,15 @@ def document_of(folder: Path, kind: str) -> dict[str, Any]:
         raise UsageError(f"{path}: cannot be read ({error})") from error
 
 
-def match_report(folder: Path) -> "Page":
+def match_report(folder: Path) -> Page:
     """The report of the match in `folder`; `UsageError` if it has not ended, or its files cannot be read."""
-    from hexlit.reporting.match import match_page
-    from hexlit.reporting.run_files import read_run
-
     document = document_of(folder, MATCH)
     games = games_of(folder / "games.csv", document["board"])
     return match_page(document, games, str(folder), read_run(folder).settings())
 
 
-def games_of(path: Path, size: int) -> "list[GameRecord]":
+def games_of(path: Path, size: int) -> list[GameRecord]:
     """The games of a match, in the order of its file; none without a file."""
-    import numpy as np
-
-    from hexlit.hex.notation import parse_moves
-    from hexlit.hex.record import Ending, GameRecord
-
     if not path.is_file():
         return []
     rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))
@@ -192,11 +172,6 @@ def write_comparison(
     Raises:
         UsageError: fewer than two folders, or one that holds no run.
     """
-    from hexlit.reporting.comparison import ComparedRun, comparison_page
-    from hexlit.reporting.html import render
-    from hexlit.reporting.page import PAGE_FILE
-    from hexlit.reporting.run_files import read_run
-
     output = Path(output)
     if len(folders) < 2:
         raise UsageError(f"runs=[{', '.join(map(str, folders))}]: two runs or more are compared")

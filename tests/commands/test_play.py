@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands import export, play
-from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.commands.play import PlayConfig
+from hexlit.commands.play_players import shared_by_all
 from hexlit.errors import UsageError
 from hexlit.tasks.hex import packaged
 from hexlit.tasks.hex.checkpoint import write_safetensors

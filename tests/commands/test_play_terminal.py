@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from hexlit.commands import play
-from hexlit.commands.play import greeting
 from hexlit.tasks.hex import packaged
 
 
@@ -52,8 +51,11 @@ def test_a_game_against_a_player(you: str, monkeypatch: pytest.MonkeyPatch, caps
         ("none", "network (hexlit:medium) plays both sides."),
     ],
 )
-def test_the_greeting_says_who_plays_and_how_to_read_the_board(you: str, said: str) -> None:
-    who, legend, loading = greeting(you, "network", "hexlit:medium").splitlines()
+def test_the_greeting_says_who_plays_and_how_to_read_the_board(
+    you: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play.greet(play.PlayConfig(you=you))
+    who, legend, loading = capsys.readouterr().out.splitlines()
     assert who == said
     assert legend == "X Black, top to bottom; O White, left to right; (X) or (O) the last move."
     assert loading == "Loading network (hexlit:medium) ..."

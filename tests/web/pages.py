@@ -10,7 +10,8 @@ from unittest.mock import patch
 
 from fastapi.testclient import TestClient
 
-from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.commands.play import PlayConfig
+from hexlit.commands.play_players import shared_by_all
 from hexlit.tasks.hex import packaged as packaged_networks
 from hexlit.web.app import make_app
 

@@ -16,7 +16,8 @@ from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
 from hexlit.arena.players import Player
-from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.commands.play import PlayConfig
+from hexlit.commands.play_players import shared_by_all
 from hexlit.hex.board import Board
 from hexlit.tasks.hex import packaged
 from hexlit.web.app import MOST_WAITING, allowed_names, make_app, same_origin
