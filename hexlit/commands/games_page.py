@@ -16,7 +16,7 @@ from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.reporting.game import ShownGame, result_of
 from hexlit.selfplay.sources import GameReader
 from hexlit.tasks.hex.packaged import fitting_network
-from hexlit.web.recorded import recorded_page
+from hexlit.web.pages import recorded_page
 
 log = logging.getLogger(__name__)
 

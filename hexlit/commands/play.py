@@ -78,7 +78,7 @@ def play(config: DictConfig) -> None:
 
         play_on_terminal(settings)
         return
-    from hexlit.web.serving import address, listen, serve
+    from hexlit.web.server import address, listen, serve
 
     listening = listen(settings)
     from hexlit.commands.play_players import get_ready, shared_by_all

@@ -11,10 +11,9 @@ from hexlit.commands.play import NETWORK, WITHOUT_NETWORK, PlayConfig
 from hexlit.errors import UsageError
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
-from hexlit.web.roster import BrowserPlayers, Judge, Offer, Roster
-from hexlit.web.scheduling import FairLock
+from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
 from hexlit.web.session import Shared
-from hexlit.web.verdict import Verdicts
+from hexlit.web.thinking import Verdicts
 
 TITLES = {"two_distance": "alpha-beta over the two-distance", "random": "any legal move"}
 """Classic players without networks that are always on offer -> their descriptions."""

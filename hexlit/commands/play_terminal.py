@@ -18,8 +18,8 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import SWAP, format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
-from hexlit.web.requests import Move, PositionText, Write
-from hexlit.web.roster import BrowserPlayers
+from hexlit.web.messages import Move, PositionText, Write
+from hexlit.web.players import BrowserPlayers
 from hexlit.web.session import Shared
 from hexlit.web.texts import text_of
 from hexlit.web.thinking import Thinking

@@ -9,13 +9,10 @@ from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.web.config import WebSettings
-from hexlit.web.positions import board_of, state_of
-from hexlit.web.requests import GetPosition, Hello, Read, Solve, Stop, Write, number_of, parse
-from hexlit.web.roster import BrowserPlayers, Roster
-from hexlit.web.scheduling import FairLock, JobQueue
+from hexlit.web.messages import GetPosition, Hello, Read, Solve, Stop, Write, board_of, number_of, parse, state_of
+from hexlit.web.players import BrowserPlayers, FairLock, JobQueue, Roster
 from hexlit.web.texts import game_of, text_of
-from hexlit.web.thinking import Thinking
-from hexlit.web.verdict import Verdicts
+from hexlit.web.thinking import Thinking, Verdicts
 
 log = logging.getLogger(__name__)
 

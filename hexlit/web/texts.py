@@ -13,14 +13,14 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
 from hexlit.hex.records.game import RecordError, as_record
 from hexlit.hex.records.variations import Variation, Variations, main_line, read_variations, write_variations
-from hexlit.web.recorded import node_entry
-from hexlit.web.requests import Node, Read, Write
+from hexlit.web.messages import Node, Read, Write
+from hexlit.web.pages import node_entry
 
 LARGEST_BOARD = 19
 
 
 def game_of(request: Read) -> dict[str, Any]:
-    """The first game of a text, see `hexlit.web.requests`; raises `UsageError` where there is none."""
+    """The first game of a text, see `hexlit.web.messages`; raises `UsageError` where there is none."""
     text = request.text.strip("\ufeff \t\r\n")
     if not text:
         raise UsageError("text: it is empty")
@@ -53,7 +53,7 @@ def game_of(request: Read) -> dict[str, Any]:
 
 
 def text_of(request: Write, board: Board) -> dict[str, Any]:
-    """The game on `board` as text, see `hexlit.web.requests`; raises `UsageError` where the format cannot say it."""
+    """The game on `board` as text, see `hexlit.web.messages`; raises `UsageError` where the format cannot say it."""
     if request.format not in FORMATS:
         raise UsageError(f"format: there is no {request.format!a}; choose from {', '.join(FORMATS)}")
     winner, ending = board.winner, Ending.CONNECTED if board.winner else Ending.UNFINISHED

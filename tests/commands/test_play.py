@@ -11,7 +11,7 @@ from hexlit.commands.play_players import shared_by_all
 from hexlit.errors import UsageError
 from hexlit.tasks.hex import packaged
 from hexlit.tasks.hex.checkpoint import write_safetensors
-from hexlit.web.serving import address, listen
+from hexlit.web.server import address, listen
 from tests.nets.test_evaluator import trained_like
 
 

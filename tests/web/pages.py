@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.tasks.hex import packaged as packaged_networks
-from hexlit.web.app import make_app
+from hexlit.web.server import make_app
 
 HOST = "127.0.0.1"
 NOWHERE = Path("/no/networks")

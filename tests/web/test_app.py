@@ -20,7 +20,7 @@ from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.hex.board import Board
 from hexlit.tasks.hex import packaged
-from hexlit.web.app import MOST_WAITING, allowed_names, make_app, same_origin
+from hexlit.web.server import MOST_WAITING, allowed_names, make_app, same_origin
 from tests.web.pages import HOST, NOWHERE, client, game, opened
 
 
@@ -44,8 +44,6 @@ def test_the_page_and_its_files_need_no_other_place() -> None:
         "/../../../pyproject.toml",
         "/%2e%2e/app.py",
         "/..%2fapp.py",
-        "/./index.html",
-        "/index.html",
         "/page/main.mjs",
         "//etc/passwd",
         "/main.mjs/../../app.py",

@@ -16,7 +16,7 @@ import pytest
 
 from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves
-from hexlit.web.scripts import module_names
+from hexlit.web.pages import PAGE
 from tests.chromium import DESKTOP, PHONE, chromium, look_like
 
 pytestmark = pytest.mark.services
@@ -608,7 +608,8 @@ def test_the_first_paint_needs_small_files_alone(tab: Tab, record_property: Call
     print(f"first contentful paint: {paint:.0f} ms")
     loaded = tab.js("return performance.getEntriesByType('resource').map(one => [one.name, one.decodedBodySize])")
     own = [(urlsplit(name).path, size) for name, size in loaded if not name.startswith("data:")]
-    assert sorted(path for path, _ in own) == sorted(["/style.css", *(f"/{name}" for name in module_names())])
+    expected = ["/style.css", *(f"/{file.name}" for file in PAGE.glob("*.mjs"))]
+    assert sorted(path for path, _ in own) == sorted(expected)
     assert sum(size for _, size in own) < 200_000
 
 

@@ -15,7 +15,7 @@ from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation
-from hexlit.web.recorded import recorded_page
+from hexlit.web.pages import recorded_page
 from tests.tasks.hex.stand_ins import put_networks
 
 SGF = Path(__file__).parents[1] / "samples" / "games_5x5.sgf"

@@ -11,7 +11,7 @@ from hexlit.arena.thinker import PlyReview
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation
-from hexlit.web.recorded import recorded_page
+from hexlit.web.pages import recorded_page
 from tests.chromium import DESKTOP, PHONE, chromium, look_like
 from tests.web.test_in_a_browser import Tab
 

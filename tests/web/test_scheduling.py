@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from hexlit.web.scheduling import FairLock, JobQueue
+from hexlit.web.players import FairLock, JobQueue
 
 LIMIT = 30.0
 

@@ -1,25 +1,74 @@
-"""The server: the page and its files, and a WebSocket for each browser.
-
-It answers browsers only under its own names. A page of another origin therefore cannot talk to it, not even through a
-foreign name that points here (DNS rebinding).
-"""
+"""Runs the server until Ctrl-C."""
 
 import asyncio
 import contextlib
 import json
 import logging
+import socket
+import threading
+import webbrowser
 from collections.abc import Awaitable, Callable
-from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
+import uvicorn
 from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.concurrency import run_in_threadpool
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
+from fastapi.staticfiles import StaticFiles
 
+from hexlit.errors import UsageError
 from hexlit.web.config import WebSettings
-from hexlit.web.scripts import module_names, module_text, with_preloads
+from hexlit.web.messages import LONGEST_MESSAGE
+from hexlit.web.pages import PAGE
 from hexlit.web.session import Answer, BrowserSession, Shared
+
+SECONDS_TO_LEAVE = 3
+
+
+def listen(settings: WebSettings) -> socket.socket:
+    """A socket on the address and port of the settings; raises `UsageError` where there can be none."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    result = socket.socket(family, socket.SOCK_STREAM)
+    result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        result.bind((settings.host, settings.port))
+        result.listen()
+    except (OSError, UnicodeError) as error:  # UnicodeError: a name that cannot be one
+        result.close()
+        why = getattr(error, "strerror", None) or error
+        message = f"port={settings.port} host={settings.host}: cannot listen ({why}); port=0 takes any that is free"
+        raise UsageError(message) from error
+    return result
+
+
+def address(listening: socket.socket) -> str:
+    """The address of the page."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{host}:{port}/"
+
+
+def serve(shared: Shared, listening: socket.socket, begun: Callable[[], None]) -> None:
+    """Serve the page on a socket until Ctrl-C; `begun` is called, in a thread of its own, once it can be reached."""
+    config = uvicorn.Config(
+        make_app(shared),
+        log_level="warning",
+        access_log=False,
+        ws_max_size=LONGEST_MESSAGE,
+        timeout_graceful_shutdown=SECONDS_TO_LEAVE,
+        server_header=False,
+    )
+    server = uvicorn.Server(config)
+
+    def after_start() -> None:
+        if shared.settings.open:
+            webbrowser.open(address(listening))
+        begun()
+
+    threading.Thread(target=after_start, name="web-begun", daemon=True).start()
+    server.run(sockets=[listening])
+
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +93,6 @@ def make_app(shared: Shared) -> FastAPI:
     """The application that serves the page; `shared` is common to all browsers."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_names(shared.settings))
-    contents = page_contents()
 
     @app.middleware("http")
     async def secured(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -52,44 +100,28 @@ def make_app(shared: Shared) -> FastAPI:
         response.headers.update(HEADERS)
         return response
 
-    def serve(path: str) -> None:
-        text, kind = contents[path]
-
-        @app.get(path)
-        async def give() -> Response:
-            return Response(text, media_type=f"{kind}; charset=utf-8")
-
-    for path in contents:
-        serve(path)
-    desks = 0
+    pages = 0
 
     @app.websocket("/ws")
     async def talk(socket: WebSocket) -> None:
-        nonlocal desks
+        nonlocal pages
         if not same_origin(socket.headers.get("origin"), socket.headers.get("host", "")):
             await socket.close(FOREIGN)
             return
         await socket.accept()
-        if desks >= shared.settings.browsers:
-            message = f"no further page may be open beside {desks}, as browsers={desks} says; close one"
+        if pages >= shared.settings.browsers:
+            message = f"no further page may be open beside {pages}, as browsers={pages} says; close one"
             await socket.send_text(json.dumps({"id": None, "type": "error", "text": message, "final": True}))
             await socket.close(TRY_LATER)
             return
-        desks += 1
+        pages += 1
         try:
             await converse(socket, shared)
         finally:
-            desks -= 1
+            pages -= 1
 
+    app.mount("/", StaticFiles(directory=PAGE, html=True))
     return app
-
-
-def page_contents() -> dict[str, tuple[str, str]]:
-    """The files of the page by their path: text, and media type."""
-    folder = files("hexlit.web").joinpath("page")
-    page, style = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
-    modules = {f"/{name}": (module_text(name), "text/javascript") for name in module_names()}
-    return {"/": (with_preloads(page), "text/html"), "/style.css": (style, "text/css")} | modules
 
 
 async def converse(socket: WebSocket, shared: Shared) -> None:

@@ -6,9 +6,11 @@ The file holds everything that it needs, so it opens from a disk or an attachmen
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from hexlit import __version__
@@ -17,7 +19,6 @@ from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation, main_line
-from hexlit.web.scripts import TAG, joined
 
 STYLE = '  <link rel="stylesheet" href="style.css">\n'
 """The line of the page that names its style."""
@@ -41,9 +42,8 @@ def recorded_page(
         nodes: its tree, the main line by first children; empty for the main line alone.
         review: what is said of its positions; empty shows no review.
     """
-    folder = files("hexlit.web").joinpath("page")
-    page, style = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
-    script = joined()
+    page, style = ((PAGE / name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
+    page, script = _LOADS.sub("", page), joined()
     content = as_script(
         {
             "version": __version__,
@@ -65,7 +65,6 @@ def recorded_page(
         ('<html lang="en">', '<html lang="en" data-recorded>'),
         ("<title>hexlit</title>", f"<title>{title}</title>\n  {policy}"),
         (STYLE, f"  <style>\n{style}</style>\n"),
-        (TAG, ""),
         ("</body>", f'{data}\n<script type="module">{script}</script>\n</body>'),
     ):
         assert page.count(old) == 1, old
@@ -105,3 +104,28 @@ def _end(record: GameRecord) -> dict[str, str] | None:
 def _digest(script: str) -> str:
     """A script's own name in a content security policy: no other script runs."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+PAGE = Path(str(files("hexlit.web"))) / "page"
+"""Folder of the page and its modules."""
+FIRST = "main.mjs"
+"""The module that the page loads; all others are imported."""
+_IMPORT = re.compile(r'^import \{[^{}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let) )", re.MULTILINE)
+_LOADS = re.compile(r'  <(?:link rel="modulepreload"|script type="module" src=)[^\n]*\n')
+"""The lines of the page that load its modules."""
+
+
+def joined(first: str = FIRST) -> str:
+    """One script with the effect of the module `first`: all that it imports, each once and after its own imports."""
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name not in texts:
+            text = (PAGE / name).read_text(encoding="utf-8")
+            for imported in _IMPORT.findall(text):
+                add(imported)
+            texts[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+
+    add(first)
+    return "\n".join(texts.values())
