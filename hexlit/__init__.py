@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below imports them
     from hexlit.api.boards import Board as Board
+    from hexlit.api.boards import Solver as Solver
+    from hexlit.api.boards import side_by_side as side_by_side
     from hexlit.api.loading import load as load
     from hexlit.api.machine import doctor as doctor
+    from hexlit.api.machine import measure as measure
     from hexlit.api.machine import profiles as profiles
     from hexlit.api.matches import match as match
-    from hexlit.api.measuring import measure as measure
-    from hexlit.api.pictures import side_by_side as side_by_side
     from hexlit.api.records import games as games
+    from hexlit.api.runs import data as data
+    from hexlit.api.runs import train as train
     from hexlit.api.searching import Search as Search
-    from hexlit.api.solving import Solver as Solver
     from hexlit.api.sweeps import sweep as sweep
-    from hexlit.api.tables import data as data
-    from hexlit.api.training import train as train
     from hexlit.errors import UsageError as UsageError
 
 __version__ = "0.2.0"
@@ -39,18 +39,18 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 _HOMES = {
     "Board": "hexlit.api.boards",
     "Search": "hexlit.api.searching",
-    "Solver": "hexlit.api.solving",
+    "Solver": "hexlit.api.boards",
     "UsageError": "hexlit.errors",
-    "data": "hexlit.api.tables",
+    "data": "hexlit.api.runs",
     "doctor": "hexlit.api.machine",
     "games": "hexlit.api.records",
     "load": "hexlit.api.loading",
     "match": "hexlit.api.matches",
-    "measure": "hexlit.api.measuring",
+    "measure": "hexlit.api.machine",
     "profiles": "hexlit.api.machine",
-    "side_by_side": "hexlit.api.pictures",
+    "side_by_side": "hexlit.api.boards",
     "sweep": "hexlit.api.sweeps",
-    "train": "hexlit.api.training",
+    "train": "hexlit.api.runs",
 }
 """Name -> its module."""
 

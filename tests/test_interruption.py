@@ -71,7 +71,7 @@ def test_it_is_told_once(capsys: Captured) -> None:
             ["hexlit match: interrupted; its games are kept in m", "To continue: hexlit match resume=m"],
         ),
         (
-            "hexlit.commands.games_actions.import_games",
+            "hexlit.commands.games_run.import_games",
             ["games", "import", "source=a.sgf", "target=store"],
             [
                 "hexlit games: interrupted; the games read are kept in store",

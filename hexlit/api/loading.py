@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from hexlit.api.matches import Match
-from hexlit.api.models import Model
-from hexlit.api.runs import Run
+from hexlit.api.runs import Model, Run
 from hexlit.api.sweeps import Sweep
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.packaged import is_packaged

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
-from hexlit.api.arguments import overrides
-from hexlit.api.frames import frame
-from hexlit.api.models import Model
+from hexlit.api.interface import console_for, frame, overrides
 from hexlit.api.records import Game
-from hexlit.api.status import console_for
+from hexlit.api.runs import Model
 from hexlit.commands.application import typed
 from hexlit.commands.in_process import call
 from hexlit.commands.match import MatchConfig

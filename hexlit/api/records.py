@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.api.boards import NAMES, Board
-from hexlit.api.frames import frame
+from hexlit.api.interface import frame
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord

@@ -1,15 +1,199 @@
-"""A run of any task, read from its folder."""
+"""Examples of a task as data frames: the data that a run reads, and what its network says of them."""
 
 import json
+import shlex
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from hexlit.api.frames import frame_of_csv
-from hexlit.api.models import Model
+from omegaconf import DictConfig
+
+from hexlit.api.boards import OpeningMap
+from hexlit.api.interface import console_for, frame_of_csv, overrides, pandas_here
+from hexlit.api.searching import Opinion, Search, Searched
+from hexlit.commands.application import typed
+from hexlit.commands.in_process import call, settings_of, untouched_process
+from hexlit.commands.tasks import found, known_tasks
+from hexlit.commands.train import refuse_sweep, refuse_without_effect, train_kept, whole_arguments
+from hexlit.errors import UsageError
+from hexlit.hex.board import Board
+from hexlit.settings import check_word
+from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from hexlit.tasks.hex.checkpoint import LoadedNetwork
+
+SPLITS = ("train", "validation", "test")
+
+
+def data(*arguments: str, **settings: Any) -> "pd.DataFrame":
+    """The data that `hexlit.train` with the same settings would read: a row for each example, with its `split`.
+
+    The other columns are named as in the source, so `predict` of a trained model takes the table.
+
+    Args:
+        arguments: overrides as on the command line, such as `"data.path=mine.csv"`.
+        settings: overrides with values of Python, such as `task="forecast"`.
+
+    Raises:
+        UsageError: a mistake, in one line; or the task makes its own data.
+
+    >>> import hexlit
+    >>> hexlit.data(task="hex")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: task=hex: its data are games, see hexlit.games; tables have classify, forecast
+    """
+    pandas_here()
+    chosen = settings_of("train", overrides(arguments, settings), RunConfig, prepare=whole_arguments)
+    entry = known_tasks()[chosen.task]
+    if entry.data_table is None:
+        raise UsageError(
+            f"task={chosen.task}: its data are games, see hexlit.games; tables have {_tasks_with_tables()}"
+        )
+    with untouched_process():
+        return found(entry.data_table)(chosen).to_pandas()
+
+
+def judged(run_settings: dict[str, Any], task: str, checkpoint: Path, split: str) -> "pd.DataFrame":
+    """The examples of `split` as the network of `checkpoint` judges them; see `Run.judged`."""
+    pandas_here()
+    entry = known_tasks().get(task)
+    if entry is None or entry.judged_table is None:
+        raise UsageError(f"judged: a run of task {task} has no table of examples; {_tasks_with_tables()} have")
+    check_word("split", split, SPLITS)
+    from omegaconf import OmegaConf
+
+    with untouched_process():
+        schema = OmegaConf.structured(found(entry.settings))
+        chosen = OmegaConf.to_object(OmegaConf.merge(schema, run_settings))
+        return found(entry.judged_table)(chosen, checkpoint, split).to_pandas()
+
+
+def _tasks_with_tables() -> str:
+    return ", ".join(sorted(name for name, entry in known_tasks().items() if entry.data_table is not None))
+
+
+HEX = "hex"
+
+
+class Model:
+    """The network of a checkpoint."""
+
+    def __init__(self, checkpoint: str | Path) -> None:
+        """Of a checkpoint, of the best one in the folder of a run, or a packaged network such as `hexlit:small`.
+
+        Raises:
+            UsageError: there is none.
+        """
+        from hexlit.commands.predict import task_of
+        from hexlit.tasks.hex.checkpoint import network_file
+        from hexlit.tasks.hex.packaged import is_packaged
+
+        self.checkpoint = network_file(checkpoint)
+        self._source = str(checkpoint if is_packaged(checkpoint) else self.checkpoint)
+        self.task = task_of(self.checkpoint)
+
+    @cached_property
+    def network(self) -> "LoadedNetwork":
+        """The policy/value network of a model of Hex; raises `UsageError` for other tasks."""
+        from hexlit.tasks.hex.checkpoint import load_network
+
+        self._of_hex("network")
+        return load_network(self.checkpoint)
+
+    @property
+    def board(self) -> int:
+        """The size of the board that the network was trained on."""
+        return self.network.size
+
+    def search(self, board: Board, simulations: int = 400, algorithm: str = "gumbel") -> Searched:
+        """Search a position; see `hexlit.Search`, which is faster for many of them."""
+        return Search(self, simulations=simulations, algorithm=algorithm).run(board)
+
+    def openings(self, simulations: int = 64, size: int | None = None) -> OpeningMap:
+        """Search every first move of Black; `size` None is that of the training."""
+        return Search(self, simulations=simulations).openings(size or self.board)
+
+    def player(self, simulations: int = 64, name: str = "", algorithm: str = "gumbel") -> str:
+        """The model as a player of `hexlit.match`; 0 simulations: the policy alone."""
+        self._of_hex("player")
+        source = shlex.quote(self._source)
+        named = f" name={shlex.quote(name)}" if name else ""
+        if simulations == 0:
+            return f"policy={source}{named}"
+        return f"checkpoint={source} simulations={simulations} algorithm={algorithm}{named}"
+
+    def evaluate(self, **settings: Any) -> dict[str, Any]:
+        """Measure the model again: a model of Hex against the exact truth, with the settings of `hexlit strength`.
+
+        Returns:
+            Plain values, those of `strength.json`.
+
+        Raises:
+            UsageError: the task measures its models only while they are trained.
+        """
+        from hexlit.commands.tasks import found, known_tasks
+
+        entry = known_tasks().get(self.task)
+        if entry is None or entry.evaluate is None:
+            raise UsageError(f"evaluate: a model of task {self.task} is measured by its run alone; see its summary")
+        document: dict[str, Any] = found(entry.evaluate)(self.checkpoint, **settings)
+        return document
+
+    def look(self, board: Board) -> Opinion:
+        """The opinion of a network of Hex without search: its policy and its value."""
+        return Search(self, simulations=1).look(board)
+
+    def predict(self, data: "str | Path | Sequence[str] | pd.DataFrame") -> "pd.DataFrame":
+        """Apply the model to new data, as `hexlit predict` does.
+
+        Args:
+            data: a table with the columns of the training: a data frame, or the name of a CSV or Parquet file. Models
+                that read texts also take one text, or a list of them.
+
+        Raises:
+            UsageError: the model takes no such data.
+        """
+        from hexlit.commands.tasks import found, known_tasks
+
+        entry = known_tasks().get(self.task)
+        if entry is None or entry.predict is None:
+            raise UsageError(f"predict: a model of task {self.task} takes no table; see search and look")
+        import pandas as pd
+
+        with TemporaryDirectory() as folder:
+            source, target = Path(folder) / "source.parquet", Path(folder) / "target.parquet"
+            if isinstance(data, str | Path) and Path(data).suffix in (".csv", ".parquet"):
+                source = Path(data)
+            else:
+                self._table(data).to_parquet(source)
+            found(entry.predict)(self.checkpoint, source, target)
+            return pd.read_parquet(target)
+
+    def _table(self, data: Any) -> "pd.DataFrame":
+        import pandas as pd
+
+        if isinstance(data, pd.DataFrame):
+            return data
+        import torch
+
+        texts = [data] if isinstance(data, str) else list(data)
+        settings = torch.load(self.checkpoint, map_location="cpu", weights_only=True)["hyper_parameters"]
+        if "column" not in settings or not all(isinstance(text, str) for text in texts):
+            raise UsageError(f"predict: a model of task {self.task} takes a data frame, or a CSV or Parquet file")
+        return pd.DataFrame({settings["column"]: texts})
+
+    def _of_hex(self, what: str) -> None:
+        if self.task != HEX:
+            raise UsageError(f"{what}: a model of task {self.task} plays no Hex")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of task {self.task}: {self._source}>"
 
 
 class Run(Model):
@@ -78,7 +262,7 @@ class Run(Model):
         Raises:
             UsageError: the task has no such table, or the data of the run cannot be read any more.
         """
-        from hexlit.api.tables import judged
+        from hexlit.api.runs import judged
 
         return judged(self.config, self.task, self.checkpoint, split)
 
@@ -93,3 +277,45 @@ class Run(Model):
         from hexlit.reporting.run_files import read_run
 
         return notebook(run_report(read_run(self.folder), self.folder))
+
+
+def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
+    """Train as `hexlit train` does with the same settings, in this process, and return the run.
+
+    The run's folder is the one that the command would make, below `runs` in the working folder. The process stays as it
+    was: environment, warning filters, random generators and threads.
+
+    Args:
+        arguments: overrides as on the command line, such as `"trainer.max_epochs=10"`.
+        quiet: show nothing meanwhile.
+        settings: overrides with values of Python, such as `task="forecast"`, `board=4` or
+            `**{"trainer.max_epochs": 10}`. A run or a sweep stands for its folder: `resume=run`, `best=sweep`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> run = hexlit.train("trainer.max_epochs=10", board=4)  # doctest: +SKIP
+    >>> run.metrics["train.loss"].plot()                      # doctest: +SKIP
+    >>> hexlit.train("board=99")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: board=99: must be from 2 to 19
+    """
+    argv = overrides(arguments, settings)
+    for flag in argv:
+        if flag.startswith("-"):
+            raise UsageError(f"{flag}: hexlit.train takes settings; sweeps and multiruns are for hexlit.sweep")
+    with console_for(quiet) as console:
+
+        def task(config: DictConfig) -> Path:
+            chosen = typed(config, RunConfig)
+            refuse_sweep(chosen, "hexlit.sweep")
+            refuse_without_effect(chosen)
+            from hydra.core.hydra_config import HydraConfig
+
+            here = Path(HydraConfig.get().runtime.output_dir)
+            train_kept(config, chosen, here, console=console)
+            return here
+
+        return Run(call(task, "train", argv, prepare=whole_arguments))

@@ -7,11 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from hexlit.api.arguments import overrides
-from hexlit.api.frames import frame
-from hexlit.api.pictures import Picture
+from hexlit.api.boards import Picture
+from hexlit.api.interface import console_for, frame, overrides
 from hexlit.api.runs import Run
-from hexlit.api.status import console_for
 from hexlit.commands.application import INTERRUPTED, MISTAKE
 from hexlit.commands.composing import is_sweep
 from hexlit.commands.in_process import composed_with_hydra, quiet_imports

@@ -30,9 +30,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from hexlit.commands import claim
-from hexlit.commands.claim import Refused
+from hexlit.commands import run_folder
 from hexlit.commands.composing import CONFIG_PACKAGE, VERSION_BASE, flags_and_overrides
+from hexlit.commands.run_folder import Refused
 from hexlit.commands.user_errors import explain, machine_error, one_line
 from hexlit.errors import UsageError
 
@@ -101,7 +101,7 @@ def run(
     try:
         code = _run(task, config_name, argv, prepare, command)
     finally:
-        claim.leave(refused=code == MISTAKE)
+        run_folder.leave(refused=code == MISTAKE)
     return code
 
 

@@ -18,8 +18,7 @@ from hexlit.arena.tournament import Block, MatchWorker
 from hexlit.cluster.config import RayConfig
 from hexlit.cluster.jobs import RayJobs
 from hexlit.commands.kernels import Compiling, of_players
-from hexlit.commands.match_players import PlayerFactory
-from hexlit.commands.networks import Evaluators
+from hexlit.commands.players import Evaluators, PlayerFactory
 from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig

@@ -134,6 +134,6 @@ def named_action(argv: list[str]) -> list[str]:
 def games(config: DictConfig) -> int:
     """Run the action; returns the exit code."""
     settings = typed(config, GamesConfig)
-    from hexlit.commands.games_actions import DONE_BY
+    from hexlit.commands.games_run import DONE_BY
 
     return int(DONE_BY[settings.action](settings) is False)

@@ -16,7 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, flag_override
 
-from hexlit.commands import claim
+from hexlit.commands import run_folder
 from hexlit.commands.application import is_mistake, mistake_of_task, typed
 from hexlit.commands.composing import composed, hydra_initialized
 from hexlit.commands.user_errors import explain, one_line
@@ -50,7 +50,7 @@ def call(
             folder = Path(str(config.hydra.run.dir)).absolute()
             with flag_override(config, ["struct", "readonly"], False):
                 config.hydra.mode, config.hydra.runtime.output_dir = RunMode.RUN, str(folder)
-            claim.claim(folder)
+            run_folder.claim(folder)
             with hydra_config(config), log_file_of_run(folder / f"{config.hydra.job.name}.log"):
                 return task(without_hydra(config))
     except SystemExit as stop:
@@ -66,7 +66,7 @@ def call(
             raise
         raise UsageError(one_line(explain(mistake, config_name, arguments))) from None
     finally:
-        claim.leave(refused=refused)
+        run_folder.leave(refused=refused)
 
 
 def composed_with_hydra(

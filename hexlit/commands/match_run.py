@@ -33,7 +33,7 @@ from hexlit.arena.tournament import (
 from hexlit.commands.command_line import facts_of, refuse_unused
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.match import MatchConfig
-from hexlit.commands.match_players import PlayerFactory
+from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
 from hexlit.commands.run_folder import settings_writer
 from hexlit.errors import UsageError

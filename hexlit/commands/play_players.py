@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from hexlit.arena.player_spec import PlayerSpec, parse_player
 from hexlit.arena.players import Player
-from hexlit.commands.match_players import PlayerFactory
-from hexlit.commands.networks import network_judge
 from hexlit.commands.play import NETWORK, WITHOUT_NETWORK, PlayConfig
+from hexlit.commands.players import PlayerFactory, network_judge
 from hexlit.errors import UsageError
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board

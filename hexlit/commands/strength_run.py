@@ -33,12 +33,11 @@ from hexlit.arena.measures import (
     variants,
 )
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
-from hexlit.commands.claim import claim
 from hexlit.commands.command_line import facts_of, refuse_unused, same_command
 from hexlit.commands.elsewhere import JudgeWith, judges_here, judges_there
-from hexlit.commands.networks import Evaluators, applied_profile
+from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import write_beside
-from hexlit.commands.run_folder import settings_writer
+from hexlit.commands.run_folder import claim, settings_writer
 from hexlit.commands.strength import PARTS_FILE, RESULTS_FILE, StrengthConfig
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, replacing, write_text_atomic

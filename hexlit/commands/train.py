@@ -12,10 +12,9 @@ from omegaconf import DictConfig
 from hexlit.accelerate.ranks import ranks
 from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
-from hexlit.commands.claim import check, claim
 from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
-from hexlit.commands.run_folder import requeued, resumed_arguments, resumed_folder, settings_writer
+from hexlit.commands.run_folder import check, claim, requeued, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
 from hexlit.tasks.run_config import RunConfig

@@ -15,7 +15,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from hexlit.commands import claim
+from hexlit.commands import run_folder
 from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, search_path
 from hexlit.errors import UsageError
 
@@ -111,7 +111,7 @@ def machine_error(error: BaseException) -> UsageError | None:
             return UsageError(f"{_named(result)}{os.strerror(result.errno)}")
     if any(isinstance(result, FileNotFoundError) for result in _chain(error)):
         try:
-            claim.check()  # a file may be missing because its folder is missing
+            run_folder.check()  # a file may be missing because its folder is missing
         except UsageError as gone:
             return gone
     return None
@@ -125,7 +125,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _named(error: OSError) -> str:
     """The file of the error, else the folder of this command."""
-    name = error.filename if error.filename is not None else claim.folder()
+    name = error.filename if error.filename is not None else run_folder.folder()
     if name is None:
         return ""
     text = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else str(name)

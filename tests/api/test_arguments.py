@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from hexlit.api.arguments import overrides, value_text
+from hexlit.api.interface import overrides, value_text
 from hexlit.errors import UsageError
 
 VALUES: list[Any] = [

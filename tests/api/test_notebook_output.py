@@ -2,8 +2,8 @@
 
 import pytest
 
+from hexlit.api.interface import console_for
 from hexlit.api.machine import Checkup
-from hexlit.api.status import console_for
 from hexlit.reporting.page import Page
 
 

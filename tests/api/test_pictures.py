@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hexlit
-from hexlit.api.openings import OpeningMap
+from hexlit.api.boards import OpeningMap
 from hexlit.reporting.board_svg import BAD, MARK
 
 SPACE = "{http://www.w3.org/2000/svg}"

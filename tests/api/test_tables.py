@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hexlit
-from hexlit.api.tables import judged
+from hexlit.api.runs import judged
 from tests.tasks.classify.texts import save, sentences
 
 SMALL = {

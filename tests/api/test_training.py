@@ -11,8 +11,7 @@ import pytest
 
 import hexlit
 from hexlit.api.matches import Match
-from hexlit.api.models import Model
-from hexlit.api.runs import Run
+from hexlit.api.runs import Model, Run
 from tests.commands.tiny import TINY
 
 TRAINED = [*TINY, "trainer.max_epochs=1", "evaluation.every_epochs=0", "trainer.monitor=train.loss"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.commands import claim
+from hexlit.commands import run_folder
 from hexlit.commands.match import main as match
 from hexlit.commands.strength import main as strength
 from hexlit.commands.train import main as train
@@ -85,8 +85,8 @@ def test_what_a_killed_writer_left_goes_at_the_next_start(tmp_path: Path) -> Non
     for name in left:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("torn")
-    claim.claim(tmp_path)
-    claim.leave(refused=False)
+    run_folder.claim(tmp_path)
+    run_folder.leave(refused=False)
     assert listed(tmp_path) == {"checkpoints"}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.commands import claim
+from hexlit.commands import run_folder
 from hexlit.commands.games import main as games
 from hexlit.commands.train import after_the_first
 from hexlit.commands.train import main as train
@@ -54,7 +54,7 @@ def test_a_long_name_is_cut(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    claim.claim(folder)
+    run_folder.claim(folder)
     try:
         shutil.rmtree(folder)
         with pytest.raises(UsageError, match="the folder was removed while this command was at work in it"):
@@ -64,9 +64,9 @@ def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp
         folder.mkdir()
         (folder / ".lock").touch()  # another one's
         with pytest.raises(UsageError, match="was removed"):
-            claim.check()
+            run_folder.check()
     finally:
-        claim.leave(refused=True)
+        run_folder.leave(refused=True)
     assert folder.exists()
 
 

@@ -10,14 +10,14 @@ import pytest
 
 import hexlit
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.api.models import Model
+from hexlit.api.runs import Model
 from hexlit.api.searching import Search
 from hexlit.arena.player_spec import parse_player
 from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
-from hexlit.commands.networks import load_evaluators, network_judge
 from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
+from hexlit.commands.players import load_evaluators, network_judge
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.nets.test_evaluator import plain, random_positions
 from tests.tasks.hex.stand_ins import put_networks
