@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from hexlit.accelerate.machine import Nvml, ResourceSummary
+from hexlit.accelerate.machine import ResourceSummary
 from hexlit.accelerate.memory import peak_bytes, reset_peak
+from hexlit.accelerate.nvml import Nvml
 
 
 def nvml_of(device: torch.device) -> Nvml | None:

@@ -17,8 +17,9 @@ import torch
 
 from hexlit.accelerate.device import choose_device, trial_failure, why_missing
 from hexlit.accelerate.host import free_host_bytes, total_host_bytes, usable_cores
-from hexlit.accelerate.machine import Nvml, recommended_trials
+from hexlit.accelerate.machine import recommended_trials
 from hexlit.accelerate.memory import total_and_free_bytes
+from hexlit.accelerate.nvml import Nvml
 from hexlit.accelerate.precision import DTYPES, inference_dtype, training_precision
 from hexlit.accelerate.probes import (
     CompileProbe,

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from hexlit.bench.forward import Way, own_way
 from hexlit.bench.loader import measure_window
 from hexlit.bench.measure import Measurement, Outcome, Setting, Subject, beside, measure_rate, short
-from hexlit.cluster.config import RayConfig
-from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts, random_games
@@ -190,10 +188,10 @@ def measure_workers(subject: Subject) -> Outcome:
 def measure_actors(subject: Subject) -> Outcome:
     """Evaluations per second of self-play in 1, 2 and 4 workers, and in as many actors of the cluster `ray`.
 
-    All have the threads of an actor. The measurement begins when all of them are ready.
+    All have the threads of an actor. A round before the measurement sets them up.
 
     Raises:
-        UsageError: there is no such cluster, or it has no room for all.
+        UsageError: there is no such cluster.
     """
     cluster, lines = subject.config.ray, []
     here = replace(subject.profile, threads=cluster.threads)
@@ -206,21 +204,9 @@ def measure_actors(subject: Subject) -> Outcome:
         place = _workplace(subject, count, partial(HostMaker, hardware=there))
         with closing(RayPlayers(place, count, cluster)) as players:
             players.prepare()
-            _wait_for_all(players, count, cluster)
             line = _measure_player(subject, players, f"{count} actor", cluster.threads)
             lines.append(replace(line, device=cluster.device))
     return Outcome(lines)
-
-
-def _wait_for_all(player: RayPlayers, count: int, cluster: RayConfig) -> None:
-    """Wait until `count` actors can play; raise `UsageError` if they have no room within `cluster.wait` seconds."""
-    end = None if cluster.wait is None else time.monotonic() + cluster.wait
-    while player.ready < count:
-        if end is not None and time.monotonic() > end:
-            raise UsageError(
-                f"what=actors: {player.ready} of {count} actors have started; add nodes, or ask for less (ray.cpus)"
-            )
-        time.sleep(0.1)
 
 
 def _workplace(subject: Subject, workers: int, maker: Callable[..., Callable[[], NetworkHost]]) -> PlayerSettings:

@@ -1,4 +1,4 @@
-"""The `ray` section of the configuration: a Ray cluster, and the resources of its actors."""
+"""The `ray` section of the configuration: a Ray cluster, and the resources of its tasks."""
 
 from dataclasses import dataclass, field
 
@@ -6,32 +6,28 @@ from hexlit.errors import UsageError
 from hexlit.settings import Interval, Settings, check_number, number
 
 PLACES = ("here", "ray")
-"""Places of work: this machine, or the actors of a cluster."""
+"""Places of work: this machine, or a cluster."""
 
 
 @dataclass
 class RayConfig(Settings, section="ray"):
-    """A Ray cluster, and the actors on it."""
+    """A Ray cluster, and what its tasks get."""
 
     address: str | None = None
     """Address of the cluster: `auto` (the cluster that runs on this machine), or `HOST:PORT` of its head. Null: Ray is
     started here, for this run alone and reachable only from this machine."""
     cpus: float = number(1.0, "[0, inf)")
-    """Processors that Ray reserves for an actor. The actor uses as many threads, at least one. `accelerator.threads`
+    """Processors that Ray reserves for a task. The task uses as many threads, at least one. `accelerator.threads`
     belongs to this process alone."""
     gpus: float = number(0.0, "[0, inf)")
-    """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu.
-    `accelerator.memory_cap` applies to each actor on cuda."""
+    """GPUs that Ray reserves for a task, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu.
+    `accelerator.memory_cap` applies to each process on cuda."""
     resources: dict[str, float] = field(default_factory=dict)
-    """Custom resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
+    """Custom resources of the cluster that a task needs, such as {player: 1}: they keep tasks off other hosts."""
     wait: float | None = number(300.0, "[0, inf)", unit="seconds")
-    """Longest wait without any actor, in seconds; then the run ends. Null: wait without end."""
-    silence: float = number(60.0, "[5, inf)", unit="seconds")
-    """Longest silence of a working actor, in seconds; then it counts as dead. An actor that prepares itself has ten
-    times as long, and at least 600 seconds."""
-    deaths: int = number(3, "[1, inf)")
-    """Deaths in a row, without any finished work in between, that make the run give up a place. The run ends with the
-    last place."""
+    """Longest wait, in seconds, for a node with room; then the run ends. Null: wait without end."""
+    retries: int = number(10, "[0, inf)")
+    """Times that a share of the work is repeated after the loss of its process or node; then the run ends."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,16 +42,16 @@ class RayConfig(Settings, section="ray"):
 
     @property
     def device(self) -> str:
-        """Type of device that actors use."""
+        """Type of device that tasks use."""
         return "cuda" if self.gpus else "cpu"
 
     @property
     def threads(self) -> int:
-        """Number of threads of an actor."""
+        """Number of threads of a task."""
         return max(1, int(self.cpus))
 
     @property
     def asked(self) -> str:
-        """Resources of one actor, in words."""
+        """Resources of one task, in words."""
         own = "".join(f", {amount:g} {name}" for name, amount in self.resources.items())
         return f"{self.cpus:g} CPU, {self.gpus:g} GPU{own}"

@@ -1,7 +1,7 @@
 """The connection to Ray: the only module that imports it, late, and reports a cluster's errors in one line."""
 
 import os
-import re
+import platform
 import socket
 import sys
 from dataclasses import dataclass
@@ -10,20 +10,16 @@ from typing import Any
 
 import psutil
 
+from hexlit import __version__
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.extras import install
+from hexlit.hex import jit
 
 SECONDS_TO_ANSWER = 5.0
 """Longest silence of a head, in seconds; then it counts as absent."""
 _LOOPBACK_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Ray's own name; 0 makes it listen only on loopback, on any system."""
-_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-_SETTINGS_FRAME = b"\x04"
-_CAUSES = (
-    re.compile(r"actor (?:died|is dead) because (its (?:worker process|node) has died\b)"),
-    re.compile(r"actor is (temporarily unavailable)"),
-)
 _LONGEST = 300
 """Most characters of Ray's message that are shown."""
 
@@ -43,8 +39,8 @@ class Connection:
             self.ray.shutdown()
 
 
-def connect(config: RayConfig, actors: int) -> Connection:
-    """Join the cluster at `config.address`, or start one for `actors` actors that only this machine can reach.
+def connect(config: RayConfig, count: int) -> Connection:
+    """Join the cluster at `config.address`, or start one for `count` tasks at a time that only this machine can reach.
 
     An existing connection of this process, as in a notebook, is used and left open.
 
@@ -73,13 +69,12 @@ def connect(config: RayConfig, actors: int) -> Connection:
         settings |= {
             "address": "local",
             "include_dashboard": False,
-            "num_cpus": max(1, round(actors * config.cpus)),
+            "num_cpus": max(1, round(count * config.cpus)),
             "num_gpus": None if config.gpus else 0,
-            "resources": {name: amount * actors for name, amount in config.resources.items()} or None,
+            "resources": {name: amount * count for name, amount in config.resources.items()} or None,
         }
     else:
-        _check_answers(str(config.address))
-        _check_joined(str(config.address))
+        _check_there(str(config.address))
         settings["address"] = config.address
     try:
         ray.init(**settings)
@@ -88,39 +83,28 @@ def connect(config: RayConfig, actors: int) -> Connection:
     return Connection(ray, owned=True)
 
 
-def _check_answers(address: str) -> None:
-    """Raise `UsageError` unless a head answers at `address`; `ray.init` itself would try for more than a minute.
+def fetched(reference: Any) -> Any:
+    """What `reference` stands for, inside a task."""
+    import ray
 
-    A head speaks gRPC, so it answers the first bytes of HTTP/2 with a frame of settings (RFC 9113, section 3.4).
-    """
+    return ray.get(reference)
+
+
+def _check_there(address: str) -> None:
+    """Raise `UsageError` unless a head answers at `address` and a node runs here; `ray.init` would wait a minute."""
     place = _current_cluster() if address == "auto" else address
-    if place is None:  # Ray looks for it, and reports at once if there is none
-        return
-    host, _, port = place.rpartition(":")
-    where = f"ray.address={address}" + (f" ({place})" if place != address else "")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER) as line:
-            if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
-                return  # it waits for a handshake first, which `ray.init` can make
-            line.sendall(_HTTP2_PREFACE)
-            answer = line.recv(9)
-    except TimeoutError as error:
-        raise UsageError(f"{where}: no answer within {SECONDS_TO_ANSWER:g} s; is Ray running there?") from error
-    except (OSError, ValueError) as error:
-        message = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"{where}: no head answers there ({message}); start Ray on the head by ray start --head"
-        ) from error
-    if answer[3:4] != _SETTINGS_FRAME:
-        raise UsageError(f"{where}: the server there is no head of a Ray cluster; its usual port is 6379")
-
-
-def _check_joined(address: str) -> None:
-    """Raise `UsageError` unless a node of Ray runs on this machine; `ray.init` would look for one for a minute."""
+    where = f"ray.address={address}" + (f" ({place})" if place not in (None, address) else "")
+    if place is not None:  # otherwise Ray looks for it, and reports at once if there is none
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER).close()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"{where}: no head answers there ({reason}); start one by ray start --head") from error
     if not any(process.info["name"] == "raylet" for process in psutil.process_iter(["name"])):
         raise UsageError(
-            f"ray.address={address}: this machine has not joined the cluster; do so by ray start "
-            "--address=HEAD:6379, with --num-cpus=0 if no games should be played here"
+            f"{where}: this machine has not joined the cluster; do so by ray start --address=HEAD:6379, with "
+            "--num-cpus=0 if no games should be played here"
         )
 
 
@@ -136,12 +120,23 @@ def _current_cluster() -> str | None:
 
 
 def first_words(error: BaseException) -> str:
-    """The message of `error` in one line of moderate length: Ray's cause alone, or the end of a traceback."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    for known in _CAUSES:
-        if cause := known.search(" ".join(lines)):
-            return cause[1][:_LONGEST]
+    """The message of `error` in one line of moderate length: all of it, or the end of a traceback."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     traced = any(line.startswith("Traceback") for line in lines)
     return (lines[-1] if traced else " ".join(lines))[:_LONGEST]
+
+
+def identity() -> dict[str, str]:
+    """Versions that must be equal on all hosts of a run, as texts."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"hexlit": __version__, "hexlit with the sources": jit.SOURCES, "Python": python}
+
+
+def check_alike(expected: dict[str, str]) -> None:
+    """Raise `UsageError` if this process has another hexlit, or another Python, than the one that asks it to work."""
+    for what, version in identity().items():
+        if expected[what] != version:
+            raise UsageError(
+                f"{platform.node()} has {what} {version}, the process that asks it {expected[what]}; install the same "
+                "on all hosts"
+            )

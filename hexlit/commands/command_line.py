@@ -53,7 +53,7 @@ def refuse_tensorboard(config: LoggerConfig) -> None:
 
 
 def refuse_unused(where: str, ray: RayConfig, accelerator: AcceleratorConfig, overrides: Iterable[str]) -> None:
-    """Refuse `overrides` of an unused cluster, and a device other than the one of its actors.
+    """Refuse `overrides` of an unused cluster, and a device other than the one of its tasks.
 
     A number of threads that holds for this process alone is said.
 
@@ -67,9 +67,9 @@ def refuse_unused(where: str, ray: RayConfig, accelerator: AcceleratorConfig, ov
         return
     if accelerator.device not in ("auto", ray.device):
         raise UsageError(
-            f"accelerator.device={accelerator.device}: with ray.gpus={ray.gpus:g} actors play on {ray.device}; "
+            f"accelerator.device={accelerator.device}: with ray.gpus={ray.gpus:g} tasks compute on {ray.device}; "
             "leave it out, or choose by ray.gpus"
         )
     if accelerator.threads not in (0, ray.threads):
-        message = "accelerator.threads=%d is for this process; an actor has as many as ray.cpus=%g"
+        message = "accelerator.threads=%d is for this process; a task has as many as ray.cpus=%g"
         log.warning(message, accelerator.threads, ray.cpus)

@@ -1,4 +1,4 @@
-"""Players of a match and judges of positions, in this process and in the actors of a Ray cluster."""
+"""Players of a match and judges of positions, in this process and in tasks of a Ray cluster."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,7 +16,7 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
 from hexlit.arena.tournament import Block, MatchWorker
 from hexlit.cluster.config import RayConfig
-from hexlit.cluster.jobs import RayJobs
+from hexlit.cluster.tasks import RayTasks
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import Evaluators, PlayerFactory
 from hexlit.files import cache_folder
@@ -35,7 +35,7 @@ def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> Device
     profile = profile_there(accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
-    # One actor of a host compiles; the others wait and load.
+    # One process of a host compiles; the others wait and load.
     with alone(cache_folder() / "actors.lock"), closing(Compiling(kernels)) as compiling:
         compiling.wait()
     return profile
@@ -105,9 +105,9 @@ class JudgeMaker:
 
 
 class FarJudge:
-    """A `Judge` that spreads its positions over the actors of a cluster, `games` of them at a time."""
+    """A `Judge` that spreads its positions over a cluster, `games` of them at a time."""
 
-    def __init__(self, jobs: RayJobs[Batch, Judgement], simulations: int, games: int) -> None:
+    def __init__(self, jobs: RayTasks, simulations: int, games: int) -> None:
         """`jobs` come from a `JudgeMaker`."""
         self._jobs = jobs
         self._simulations = simulations
@@ -131,8 +131,9 @@ def judges_there(
     search: SearchConfig,
     games: int,
 ) -> Iterator[JudgeWith]:
-    """As `judges_here`, by `workers` actors of `cluster`, which follow the portable settings of `accelerator`."""
+    """As `judges_here`, by about `workers` tasks of `cluster` at a time, with the portable part of `accelerator`."""
     there = elsewhere_from(accelerator, cluster.device, cluster.threads)
     maker = JudgeMaker(evaluators.loaded, search, there, evaluators.size, games)
-    with closing(RayJobs(cluster, workers, maker, name="strength")) as jobs:
+    with closing(RayTasks(cluster, workers, maker, name="strength")) as jobs:
+        jobs.wait()
         yield lambda simulations: FarJudge(jobs, simulations, games)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from hexlit.arena.thinker import PlyReview, exact_review, review
 from hexlit.commands.command_line import same_command
-from hexlit.commands.games import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import Board
@@ -32,11 +32,14 @@ from hexlit.selfplay.sources import GameReader, find_sources
 from hexlit.tasks.hex.packaged import fitting_network
 from hexlit.web.pages import recorded_page
 
+if TYPE_CHECKING:
+    from hexlit.commands.games import GamesConfig
+
 _GAMES_BETWEEN_REPORTS = 100
 _WINNERS = {"black": 1, "white": -1}
 
 
-def import_games_to_store(settings: GamesConfig) -> None:
+def import_games_to_store(settings: "GamesConfig") -> None:
     """Add games to a store, and print the results."""
     target = Path(str(settings.target))
     reader = GameReader(find_sources(settings.sources))
@@ -58,7 +61,7 @@ def import_games_to_store(settings: GamesConfig) -> None:
     _give_out(settings, result.as_json(), lambda document: import_page(document, str(target)))
 
 
-def export(settings: GamesConfig) -> None:
+def export(settings: "GamesConfig") -> None:
     """Write games to a file, and print the facts that its format leaves out."""
     target = Path(str(settings.target))
     form = format_for(target, settings.format)
@@ -68,7 +71,7 @@ def export(settings: GamesConfig) -> None:
     _give_out(settings, result.as_json(), lambda document: export_page(document, str(target)))
 
 
-def show(settings: GamesConfig) -> None:
+def show(settings: "GamesConfig") -> None:
     """Draw one game on the terminal, and as SVG if requested."""
     reader = GameReader(find_sources(settings.sources))
     games = (game for game in reader if isinstance(game, GameRecord))
@@ -97,7 +100,7 @@ def show(settings: GamesConfig) -> None:
     Console(highlight=False, soft_wrap=True).print(draw_game(shown))
 
 
-def stats(settings: GamesConfig) -> None:
+def stats(settings: "GamesConfig") -> None:
     """Print the contents of the games."""
     reader = GameReader(find_sources(settings.sources))
     overview = Overview(settings.opening_plies)
@@ -116,7 +119,7 @@ def stats(settings: GamesConfig) -> None:
     _give_out(settings, document, overview_page)
 
 
-def verify(settings: GamesConfig) -> bool:
+def verify(settings: "GamesConfig") -> bool:
     """Replay the games; returns whether all are correct."""
     reader = GameReader(find_sources(settings.sources))
     with _progress(reader, "replaying") as progress:
@@ -133,13 +136,13 @@ def _progress(reader: GameReader, title: str) -> Iterator[Callable[[GameReader],
         yield lambda reader: shown.update(reader.position, reader.games)
 
 
-def _selection(settings: GamesConfig) -> Selection:
+def _selection(settings: "GamesConfig") -> Selection:
     ending = None if settings.ending is None else Ending(settings.ending)
     winner = None if settings.winner is None else _WINNERS[settings.winner]
     return Selection(settings.size, winner, ending, settings.games)
 
 
-def _give_out(settings: GamesConfig, document: dict[str, object], page: Callable[[dict[str, object]], Page]) -> None:
+def _give_out(settings: "GamesConfig", document: dict[str, object], page: Callable[[dict[str, object]], Page]) -> None:
     """Print the document, as JSON or as its page."""
     if settings.json:
         print(json.dumps(document, ensure_ascii=False))
@@ -147,7 +150,7 @@ def _give_out(settings: GamesConfig, document: dict[str, object], page: Callable
         show_page(page(document), Console(highlight=False, soft_wrap=True))
 
 
-DONE_BY: dict[str, Callable[[GamesConfig], bool | None]] = {
+DONE_BY: dict[str, Callable[["GamesConfig"], bool | None]] = {
     "import": import_games_to_store,
     "export": export,
     "show": show,
@@ -162,7 +165,7 @@ log = logging.getLogger(__name__)
 LARGEST_BOARD = 19
 
 
-def write_page(settings: GamesConfig, shown: ShownGame, reader: GameReader) -> None:
+def write_page(settings: "GamesConfig", shown: ShownGame, reader: GameReader) -> None:
     """Write the page of `shown`, the last game of `reader`, to the file `html`.
 
     Raises:
@@ -197,7 +200,7 @@ def variations_of(reader: GameReader) -> list[Variation]:
     return result.nodes
 
 
-def judged(settings: GamesConfig, record: GameRecord) -> tuple[list[PlyReview], str]:
+def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview], str]:
     """The judgements of the positions of a game, and whose they are, in words."""
     board = Board(record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist())
     if settings.checkpoint is None and record.size <= MAX_SIZE:
@@ -209,7 +212,7 @@ def judged(settings: GamesConfig, record: GameRecord) -> tuple[list[PlyReview], 
     return searched(settings, board, name), f"{name} with {settings.simulations} simulations"
 
 
-def searched(settings: GamesConfig, board: Board, checkpoint: str) -> list[PlyReview]:
+def searched(settings: "GamesConfig", board: Board, checkpoint: str) -> list[PlyReview]:
     """The judgements of the network of `checkpoint`."""
     from hexlit.accelerate.config import AcceleratorConfig
     from hexlit.arena.thinker import Thinker

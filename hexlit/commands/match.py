@@ -51,10 +51,11 @@ class MatchConfig(Settings):
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
     where: str = one_of(PLACES, "here")
-    """Place of the games: `here` (in this process) or `ray` (actors of a Ray cluster, see the section `ray`). Both play
+    """Place of the games: `here` (in this process) or `ray` (tasks of a Ray cluster, see the section `ray`). Both play
     the same games."""
     workers: int = number(2, "[1, inf)")
-    """Number of actors of the cluster. Each plays `at_once` openings at a time, or fewer if others would have none."""
+    """Number of tasks of the cluster at a time. Each plays `at_once` openings together, or fewer if others would have
+    none."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)

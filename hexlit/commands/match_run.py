@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 from hydra.core.hydra_config import HydraConfig
@@ -17,11 +17,10 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from hexlit.accelerate.host import usable_cores
-from hexlit.arena.matches import Pair, balanced_openings
+from hexlit.arena.matches import balanced_openings
 from hexlit.arena.player_spec import PlayerSpec, parse_players
 from hexlit.arena.ratings import Sprt
 from hexlit.arena.tournament import (
-    Block,
     GameLog,
     MatchWorker,
     PlayBlocks,
@@ -32,7 +31,6 @@ from hexlit.arena.tournament import (
 )
 from hexlit.commands.command_line import facts_of, refuse_unused
 from hexlit.commands.kernels import Compiling, of_players
-from hexlit.commands.match import MatchConfig
 from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
 from hexlit.commands.run_folder import settings_writer
@@ -43,13 +41,16 @@ from hexlit.reporting.match import MatchProgress, match_page, ratings
 from hexlit.reporting.screen import Waiting
 from hexlit.reporting.text import as_rows, show
 
+if TYPE_CHECKING:
+    from hexlit.commands.match import MatchConfig
+
 SAMPLES = 8
 """Games in the table."""
 FILES = ("match.json", "games.csv", "games.sgf")
 GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", "board")
 
 
-def play_match(config: DictConfig, settings: MatchConfig, console: Console) -> Path:
+def play_match(config: DictConfig, settings: "MatchConfig", console: Console) -> Path:
     """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
     # A resumed match keeps the cluster's settings of its beginning.
     overrides = HydraConfig.get().overrides.task if settings.resume is None else ()
@@ -66,7 +67,7 @@ def play_match(config: DictConfig, settings: MatchConfig, console: Console) -> P
     return folder
 
 
-def play(config: MatchConfig, specs: Sequence[PlayerSpec], folder: Path, console: Console) -> None:
+def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, console: Console) -> None:
     """As `match`, in a `folder` that this process holds."""
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
@@ -105,7 +106,7 @@ def play(config: MatchConfig, specs: Sequence[PlayerSpec], folder: Path, console
 
 @contextmanager
 def workers_elsewhere(
-    config: MatchConfig,
+    config: "MatchConfig",
     specs: Sequence[PlayerSpec],
     tournament: Tournament,
     factory: PlayerFactory,
@@ -115,7 +116,7 @@ def workers_elsewhere(
     if config.where == "here":
         yield None
         return
-    from hexlit.cluster.jobs import RayJobs
+    from hexlit.cluster.tasks import RayTasks
     from hexlit.commands.elsewhere import MatchWorkerMaker
     from hexlit.tasks.hex.players import elsewhere_from
 
@@ -124,9 +125,10 @@ def workers_elsewhere(
     maker = MatchWorkerMaker(
         specs, loaded, config.search, there, factory.size, config.seed, tournament.worker.at_once, config.swap
     )
-    with Waiting(title_of(specs), "starting actors", console=console):
-        jobs: RayJobs[Block, list[Pair]] = RayJobs(config.ray, config.workers, maker, name="match")
+    with Waiting(title_of(specs), "joining the cluster", console=console):
+        jobs = RayTasks(config.ray, config.workers, maker, name="match")
     with closing(jobs):
+        jobs.wait()
         yield jobs
 
 
@@ -135,7 +137,7 @@ def title_of(specs: Sequence[PlayerSpec]) -> str:
     return f"hexlit match · {len(specs)} players"
 
 
-def check_players(config: MatchConfig, specs: Sequence[PlayerSpec]) -> None:
+def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
     """Refuse impossible combinations of players and settings."""
     names = [spec.label for spec in specs]
     if len(names) < 2:
@@ -149,7 +151,9 @@ def check_players(config: MatchConfig, specs: Sequence[PlayerSpec]) -> None:
         raise UsageError(f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it")
 
 
-def set_up(config: MatchConfig, specs: Sequence[PlayerSpec], folder: Path) -> tuple[Tournament, GameLog, PlayerFactory]:
+def set_up(
+    config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path
+) -> tuple[Tournament, GameLog, PlayerFactory]:
     """The tournament with its openings, the games already in the folder, and the factory of the players."""
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
     factory = PlayerFactory(specs, config.search, config.accelerator, board=config.board, seed=config.seed)
@@ -170,7 +174,7 @@ def set_up(config: MatchConfig, specs: Sequence[PlayerSpec], folder: Path) -> tu
     return tournament, log, factory
 
 
-def games_at_once(config: MatchConfig, meetings: int) -> int:
+def games_at_once(config: "MatchConfig", meetings: int) -> int:
     """Openings of a block, for `meetings` pairs of players: on a cluster at most an even share."""
     test = config.sprt.elo1 is not None  # between two players; it checks the results after each stage
     stage = min(config.pairs, config.sprt.every) if test else config.pairs
@@ -178,13 +182,13 @@ def games_at_once(config: MatchConfig, meetings: int) -> int:
     return min(config.at_once, stage, most)
 
 
-def test_of(config: MatchConfig) -> Sprt | None:
+def test_of(config: "MatchConfig") -> Sprt | None:
     """The requested sequential test."""
     return None if config.sprt.elo1 is None else Sprt(config.sprt)
 
 
 def document_of(
-    config: MatchConfig, specs: Sequence[PlayerSpec], tournament: Tournament, log: GameLog
+    config: "MatchConfig", specs: Sequence[PlayerSpec], tournament: Tournament, log: GameLog
 ) -> dict[str, Any]:
     """The content of `match.json`."""
     names = [spec.label for spec in specs]
@@ -212,7 +216,7 @@ def write_results(folder: Path, log: GameLog, document: Mapping[str, Any]) -> No
 
 
 def track_match(
-    config: MatchConfig, specs: Sequence[PlayerSpec], folder: Path, log: GameLog, document: Mapping[str, Any]
+    config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, log: GameLog, document: Mapping[str, Any]
 ) -> None:
     """Log the match in `folder`; `document` is the content of its `match.json`."""
     from hexlit.reporting.board_image import game_image

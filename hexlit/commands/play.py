@@ -13,15 +13,11 @@ from hexlit.extras import install
 from hexlit.search.config import BOARDS
 from hexlit.settings import number, one_of
 from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
-from hexlit.web.config import WebSettings
+from hexlit.web.config import NETWORK, WITHOUT_NETWORK, WebSettings
 
 NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
 """Packages of the extra `web`."""
-WITHOUT_NETWORK = 11
-"""Rows of the first board."""
 YOU = ("black", "white", "both", "none")
-NETWORK = "network"
-"""Name of the player of `checkpoint`."""
 
 _YOU = {
     "black": "You play Black (X) against {other}, who plays White (O).",

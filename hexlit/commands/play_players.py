@@ -2,23 +2,27 @@
 
 import logging
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hexlit.arena.player_spec import PlayerSpec, parse_player
 from hexlit.arena.players import Player
-from hexlit.commands.play import NETWORK, WITHOUT_NETWORK, PlayConfig
 from hexlit.commands.players import PlayerFactory, network_judge
 from hexlit.errors import UsageError
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
+from hexlit.web.config import NETWORK, WITHOUT_NETWORK
 from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
 from hexlit.web.session import Shared
 from hexlit.web.thinking import Verdicts
+
+if TYPE_CHECKING:
+    from hexlit.commands.play import PlayConfig
 
 TITLES = {"two_distance": "alpha-beta over the two-distance", "random": "any legal move"}
 """Classic players without networks that are always on offer -> their descriptions."""
 
 
-def shared_by_all(settings: PlayConfig) -> Shared:
+def shared_by_all(settings: "PlayConfig") -> Shared:
     """The things that all browsers share: the players, and the locks."""
     board, offers = settings.board or WITHOUT_NETWORK, []
     if settings.checkpoint is not None or packaged_by_board():
@@ -50,7 +54,7 @@ def get_ready(shared: Shared) -> None:
         logging.getLogger(__name__).debug("not ready", exc_info=True)
 
 
-def network_offer(settings: PlayConfig, name: str, checkpoint: str | None, board: int) -> tuple[Offer, int]:
+def network_offer(settings: "PlayConfig", name: str, checkpoint: str | None, board: int) -> tuple[Offer, int]:
     """A searching player with the network of `checkpoint`, and the rows of the board that suit it best.
 
     None stands for the packaged networks: on each board the one that fits it.
@@ -64,7 +68,7 @@ def network_offer(settings: PlayConfig, name: str, checkpoint: str | None, board
     return Offer(name, title, lambda rows: Judge(make_evaluator, knows_swap(rows))), size
 
 
-def offer_of(settings: PlayConfig, spec: PlayerSpec) -> Offer:
+def offer_of(settings: "PlayConfig", spec: PlayerSpec) -> Offer:
     """A player of the setting `players`; a checkpoint searches, all others only play."""
     if spec.kind != "checkpoint":
         return one_game_offer(settings, spec, spec.kind)
@@ -74,7 +78,7 @@ def offer_of(settings: PlayConfig, spec: PlayerSpec) -> Offer:
     return replace(offer, search=replace(settings.search, **spec.settings))  # type: ignore[arg-type]
 
 
-def one_game_offer(settings: PlayConfig, spec: PlayerSpec, title: str) -> Offer:
+def one_game_offer(settings: "PlayConfig", spec: PlayerSpec, title: str) -> Offer:
     """A player of `hexlit match`, for one game."""
 
     def one_game(size: int) -> Player:

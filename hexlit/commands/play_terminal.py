@@ -4,12 +4,11 @@ import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
-from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
@@ -23,6 +22,9 @@ from hexlit.web.players import BrowserPlayers
 from hexlit.web.session import Shared
 from hexlit.web.texts import text_of
 from hexlit.web.thinking import Thinking
+
+if TYPE_CHECKING:
+    from hexlit.commands.play import PlayConfig
 
 NAMES = {BLACK: ("Black", BLACK_STYLE), WHITE: ("White", WHITE_STYLE)}
 COLOURS = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none": ()}
@@ -47,7 +49,7 @@ class TerminalGame:
     """
 
     def __init__(
-        self, shared: Shared, settings: PlayConfig, read: Callable[[], str | None], say: Callable[[Text], None]
+        self, shared: Shared, settings: "PlayConfig", read: Callable[[], str | None], say: Callable[[Text], None]
     ) -> None:
         self._shared = shared
         self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
@@ -160,7 +162,7 @@ class TerminalGame:
         return [SWAP if move == self._board.size**2 else format_cell(move, self._board.size) for move in self.moves]
 
 
-def play_on_terminal(settings: PlayConfig) -> None:
+def play_on_terminal(settings: "PlayConfig") -> None:
     """A game on standard input and output; raises `UsageError` if there is no such player."""
     console = Console(highlight=False, soft_wrap=True)
     if isinstance(sys.stdin, io.TextIOWrapper):

@@ -4,11 +4,10 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from hexlit.commands.report import ReportConfig
 from hexlit.commands.report_files import (
     COMPARISON_FILE,
     MATCH,
@@ -25,10 +24,13 @@ from hexlit.reporting.text import show
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import GOING_ON, read_results
 
+if TYPE_CHECKING:
+    from hexlit.commands.report import ReportConfig
+
 RUNS = Path("runs")
 
 
-def report(settings: ReportConfig) -> Sequence[str]:
+def report(settings: "ReportConfig") -> Sequence[str]:
     """Write the requested pages, and print where they are; returns what of the results cannot be read."""
     if settings.wandb is not None:
         from hexlit.commands.dashboard import save_dashboard
@@ -61,7 +63,7 @@ def print_results(folder: Path, kind: str) -> None:
         raise UsageError(f"{results}: cannot be read ({error})") from error
 
 
-def write_page(folder: Path, settings: ReportConfig) -> Sequence[str]:
+def write_page(folder: Path, settings: "ReportConfig") -> Sequence[str]:
     """Write the page for `folder`, or that of the runs side by side.
 
     Prints its place, and what cannot be read, which is returned.
@@ -86,7 +88,7 @@ def say(line: str, failed: bool = False) -> None:
     Console().print(line, style="red" if failed else "", soft_wrap=True, markup=False, highlight=False)
 
 
-def report_sweep(folder: Path, settings: ReportConfig) -> None:
+def report_sweep(folder: Path, settings: "ReportConfig") -> None:
     """Read the sweep, write its results into its folder, and print them."""
     if settings.json:
         print(json.dumps(as_document(read_results(folder)), indent=2, allow_nan=False))

@@ -21,6 +21,8 @@ from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
 
 SETTINGS = ".hydra"
+PARTS_FILE, RESULTS_FILE = "parts.json", "strength.json"
+"""Files of a strength run: what it has measured so far, and the whole."""
 
 OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
 

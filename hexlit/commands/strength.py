@@ -1,23 +1,26 @@
 """`hexlit strength`: a network against the exact truth, and the value of each way of searching."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
 from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.command_line import refuse_tensorboard
-from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resumed_folder
+from hexlit.commands.command_line import refuse_tensorboard, refuse_unused
+from hexlit.commands.run_folder import PARTS_FILE, RESULTS_FILE, refuse_changes, resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.settings import Settings, number, one_of
 from hexlit.training.config import LoggerConfig
 
 KINDS = ("truth", "search")
-PARTS_FILE, RESULTS_FILE = "parts.json", "strength.json"
 MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger", "where=", "workers=", "ray.")
 """Beginnings of the overrides that a resumed measurement takes."""
+_OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}
+"""Settings that `evaluate` does not take."""
 
 
 @dataclass
@@ -58,7 +61,7 @@ class StrengthConfig(Settings):
     where: str = one_of(PLACES, "here")
     """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
     workers: int = number(2, "[1, inf)")
-    """Number of actors of the cluster; each judges `games` positions at a time."""
+    """Number of tasks of the cluster at a time; each judges `games` positions at a time."""
     ray: RayConfig = field(default_factory=RayConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -110,3 +113,21 @@ def strength(config: DictConfig) -> None:
     from hexlit.commands.strength_run import strength_run
 
     strength_run(config, settings)
+
+
+def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
+    """Measure the network of `checkpoint` against the exact truth, with the `settings` of `StrengthConfig`.
+
+    Nothing is printed or written.
+
+    Raises:
+        UsageError: there is no such setting, or its value is out of range.
+    """
+    known = {one.name for one in fields(StrengthConfig)} - _OF_COMMAND
+    for name in settings.keys() - known:
+        raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
+    chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
+    refuse_unused(chosen.where, chosen.ray, chosen.accelerator, settings)
+    from hexlit.commands.strength_run import evaluated
+
+    return evaluated(chosen)

@@ -11,10 +11,10 @@ import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 from hydra.core.hydra_config import HydraConfig
@@ -37,8 +37,7 @@ from hexlit.commands.command_line import facts_of, refuse_unused, same_command
 from hexlit.commands.elsewhere import JudgeWith, judges_here, judges_there
 from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import write_beside
-from hexlit.commands.run_folder import claim, settings_writer
-from hexlit.commands.strength import PARTS_FILE, RESULTS_FILE, StrengthConfig
+from hexlit.commands.run_folder import PARTS_FILE, RESULTS_FILE, claim, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, replacing, write_text_atomic
 from hexlit.interruption import says_how_to_continue
@@ -55,6 +54,9 @@ from hexlit.tracking.provenance import versions
 from hexlit.tracking.tracked_run import Files, TrackedRun
 from hexlit.training.loggers import checkpoint_files
 
+if TYPE_CHECKING:
+    from hexlit.commands.strength import StrengthConfig
+
 Document = dict[str, Any]
 Advance = Callable[[str, float], None]
 """Called with the present activity, and the share of the work that is done, in [0, 1]."""
@@ -65,10 +67,7 @@ NETWORK = "the network's SHA-256"
 SIMULATIONS = "strength/simulations"
 
 
-_OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}  # settings that `evaluate` does not take
-
-
-def strength_run(config: DictConfig, settings: StrengthConfig) -> None:
+def strength_run(config: DictConfig, settings: "StrengthConfig") -> None:
     """Run the requested measurement, or its missing parts, save it and print it."""
     # A resumed measurement keeps the cluster's settings of its beginning.
     overrides = HydraConfig.get().overrides.task if settings.resume is None else ()
@@ -85,7 +84,7 @@ def strength_run(config: DictConfig, settings: StrengthConfig) -> None:
     show(document, folder, json=settings.json, markdown=settings.markdown)
 
 
-def measured(config: DictConfig, settings: StrengthConfig, folder: Path | None) -> tuple[Path, Document]:
+def measured(config: DictConfig, settings: "StrengthConfig", folder: Path | None) -> tuple[Path, Document]:
     """Measure the missing parts of the run in `folder`, or all in a new folder. Returns the folder and the result."""
     loaded = load_network(settings.checkpoint)
     size = settings.board or loaded.size
@@ -113,33 +112,22 @@ def measured(config: DictConfig, settings: StrengthConfig, folder: Path | None) 
     return place, document
 
 
-def evaluators_of(loaded: LoadedNetwork, size: int, settings: StrengthConfig) -> Evaluators:
+def evaluators_of(loaded: LoadedNetwork, size: int, settings: "StrengthConfig") -> Evaluators:
     """The evaluators of a network, on a device whose settings are applied."""
     profile = applied_profile(settings.accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     return Evaluators(loaded, size, profile)
 
 
-def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
-    """Measure the network of `checkpoint` against the exact truth, with the `settings` of `StrengthConfig`.
-
-    Nothing is printed or written.
-
-    Raises:
-        UsageError: there is no such setting, or its value is out of range.
-    """
-    known = {one.name for one in fields(StrengthConfig)} - _OF_COMMAND
-    for name in settings.keys() - known:
-        raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
-    chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
-    refuse_unused(chosen.where, chosen.ray, chosen.accelerator, settings)
-    loaded = load_network(checkpoint)
-    size = chosen.board or loaded.size
+def evaluated(settings: "StrengthConfig") -> Document:
+    """The measures of the network of `settings` against the exact truth; nothing is printed or written."""
+    loaded = load_network(settings.checkpoint)
+    size = settings.board or loaded.size
     check_board("truth", size)
-    evaluators = evaluators_of(loaded, size, chosen)
-    games = chosen.games or evaluators.profile.evaluation_batch
-    (result,) = measure_truth(chosen, evaluators, games, lambda what, share: None, measures.measured_now)
-    return about(chosen, evaluators, games) | result
+    evaluators = evaluators_of(loaded, size, settings)
+    games = settings.games or evaluators.profile.evaluation_batch
+    (result,) = measure_truth(settings, evaluators, games, lambda what, share: None, measures.measured_now)
+    return about(settings, evaluators, games) | result
 
 
 def new_folder() -> Path:
@@ -165,7 +153,7 @@ def check_board(what: str, size: int) -> None:
 
 
 def measure_truth(
-    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
+    settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
     """Openings, optimality and calibration, without search and with each number of simulations."""
     size, cache = evaluators.size, cache_folder() / "truth"
@@ -193,7 +181,7 @@ def measure_truth(
 
 
 def measure_search(
-    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance, part: Part
+    settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
     """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
     size = evaluators.size
@@ -213,9 +201,9 @@ def measure_search(
         yield {"rows": rows}
 
 
-def about(settings: StrengthConfig, evaluators: Evaluators, games: int) -> Document:
+def about(settings: "StrengthConfig", evaluators: Evaluators, games: int) -> Document:
     """The subject of the figures: network, search and device."""
-    device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each actor
+    device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each task
     if settings.where == "here":
         evaluator, profile = evaluators(games), evaluators.profile
         backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
@@ -331,7 +319,7 @@ def show(document: Document, folder: Path, *, json: bool, markdown: bool) -> Non
         console.print(f"\nwritten to {folder}", style="dim", soft_wrap=True, markup=False)
 
 
-def track_strength(config: StrengthConfig, folder: Path, document: Document) -> None:
+def track_strength(config: "StrengthConfig", folder: Path, document: Document) -> None:
     """Log the strength run in `folder` on Weights & Biases."""
     size = document["board"]
     run = open_run(

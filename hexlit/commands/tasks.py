@@ -64,7 +64,7 @@ TASKS = {
         settings="hexlit.tasks.hex.config:HexTrainConfig",
         make="hexlit.commands.hex_task:make",
         prelude="hexlit.commands.kernels:of_run",
-        evaluate="hexlit.commands.strength_run:evaluate",
+        evaluate="hexlit.commands.strength:evaluate",
         report="hexlit.tasks.hex.report:report_sections",
     ),
     "forecast": TaskEntry(

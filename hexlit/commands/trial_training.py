@@ -67,7 +67,7 @@ def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: i
 def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, seeds_left: int) -> float:
     """Seconds that a training pruned after `epochs` epochs would still have taken, including further seeds.
 
-    The estimate uses its own pace, without its start, for all its epochs or as far as its time allows.
+    The estimate uses its own pace, without its start, for all its epochs or as far as its budgets allow.
     """
     phases = summary["phases"].items()
     pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name not in ONCE) / max(1, epochs)
@@ -76,6 +76,11 @@ def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, s
     if trainer.max_seconds is not None:
         rest = min(rest, max(0.0, trainer.max_seconds - summary["wall_seconds"]))
         further = min(further, trainer.max_seconds)
+    flops = summary["cost"]["flops"]
+    if trainer.max_flops is not None and flops:
+        a_flop = epochs * pace / flops
+        rest = min(rest, max(0.0, trainer.max_flops - flops) * a_flop)
+        further = min(further, trainer.max_flops * a_flop)
     return rest + seeds_left * further
 
 

@@ -62,7 +62,8 @@ def _device(device: Report) -> Rows:
     rows += [(probe["precision"], _precision(probe)) for probe in device["precisions"]]
     trains = device["training_precision"] or reasons["training_precision"]
     evaluates = device["inference_precision"] or reasons["inference_precision"]
-    rows.append(("hexlit", f"trains in {trains}, evaluates in {evaluates}"))
+    how = "; a product of matrices has decided it once, accelerator.precision decides otherwise"
+    rows.append(("hexlit", f"trains in {trains}, evaluates in {evaluates}{how if device['device'] == 'cpu' else ''}"))
     if compiled["works"]:
         how = f"works: {compiled['seconds']:.1f} s to compile, off by {compiled['difference']:.1e} from eager"
     else:

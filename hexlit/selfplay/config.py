@@ -58,7 +58,7 @@ class SelfPlayConfig(Settings, section="selfplay"):
     device."""
     workers: int | None = number(None, "[0, inf)")
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null
-    chooses by the device. On Ray, the actors."""
+    chooses by the device. On Ray, the shares at a time."""
     devices: str = one_of(DEVICES, "learner")
     """Devices of these processes: that of the `learner`, or this machine's `others` (cuda only). `workers=null` is one
     on each of the others."""
@@ -90,7 +90,7 @@ class SelfPlayConfig(Settings, section="selfplay"):
                 "ahead at most; leave it out, or set selfplay.reanalyse_share=0"
             )
         if self.where == "ray" and self.workers == 0:
-            raise UsageError("selfplay.workers=0: Ray plays in actors; set 1 or more, or selfplay.where=here")
+            raise UsageError("selfplay.workers=0: Ray plays in shares; set 1 or more, or selfplay.where=here")
         if self.ahead is False and self.versions_behind > 1:
             raise UsageError(f"selfplay.versions_behind={self.versions_behind}: no effect with selfplay.ahead=false")
 

@@ -15,7 +15,7 @@ from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from hexlit.accelerate.host import free_host_bytes
-from hexlit.accelerate.machine import Nvml
+from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.address import hidden_password
 from hexlit.tuning.folders import new_folder
 from hexlit.tuning.launchers import LauncherRunner

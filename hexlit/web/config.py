@@ -1,4 +1,4 @@
-"""Settings of the server."""
+"""Settings of the server, and of what it offers first."""
 
 import re
 from dataclasses import dataclass, field
@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.settings import Settings, number
+
+WITHOUT_NETWORK = 11
+"""Rows of the first board."""
+NETWORK = "network"
+"""Name of the player of `checkpoint`."""
 
 _NAME = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 

@@ -11,8 +11,8 @@ import torch
 from hexlit.accelerate import device as device_module
 from hexlit.accelerate import inspection, precision
 from hexlit.accelerate.inspection import DeviceInspection, Inspection, find_versions, inspect_machine, warnings_of
-from hexlit.accelerate.machine import DeviceReading
 from hexlit.accelerate.memory import total_and_free_bytes
+from hexlit.accelerate.nvml import DeviceReading
 from hexlit.accelerate.probes import CompileProbe, PrecisionProbe, ProductProbe
 
 GIB = 2**30

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate import machine
+from hexlit.accelerate import nvml
 from hexlit.accelerate.gauge import nvml_of
-from hexlit.accelerate.machine import Nvml
+from hexlit.accelerate.nvml import Nvml
 
 GIB = 2**30
 
@@ -86,8 +86,8 @@ def raising(error: Exception) -> Callable[..., Any]:
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     made = Driver()
-    monkeypatch.setattr(machine, "pynvml", made)
-    monkeypatch.setattr(machine, "_in_container", lambda: False)
+    monkeypatch.setattr(nvml, "pynvml", made)
+    monkeypatch.setattr(nvml, "_in_container", lambda: False)
     return made
 
 
@@ -194,7 +194,7 @@ def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver may name processes by the numbers they have outside."""
-    monkeypatch.setattr(machine, "_in_container", lambda: True)
+    monkeypatch.setattr(nvml, "_in_container", lambda: True)
     reading = Nvml().read({1})[0]
     assert reading.process_bytes is None
     assert reading.reasons == {"process_bytes": "the driver does not tell the memory of these processes"}

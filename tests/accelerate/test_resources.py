@@ -19,14 +19,13 @@ import pytest
 
 from hexlit.accelerate.machine import (
     COLUMNS,
-    DeviceReading,
-    Nvml,
     ProcessEndedError,
     ProcessTree,
     ResourceSample,
     ResourceSampler,
     recommended_trials,
 )
+from hexlit.accelerate.nvml import DeviceReading, Nvml
 from hexlit.errors import UsageError
 
 MIB = 2**20

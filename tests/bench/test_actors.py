@@ -11,17 +11,13 @@ from hexlit.bench import play as module
 from hexlit.bench.config import BenchConfig
 from hexlit.bench.measure import Subject
 from hexlit.bench.play import measure_actors
-from hexlit.cluster import actors
 from hexlit.cluster.config import RayConfig
-from hexlit.cluster.connection import Connection
-from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.players import LocalPlayer, PlayerSettings
-from tests.cluster.fake_ray import FakeRay
+from tests.cluster.fake_ray import FakeRay, stand_in
 
 pytestmark = pytest.mark.row("E14")
 
@@ -30,10 +26,8 @@ NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, val
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
-    fake = FakeRay()
-    monkeypatch.setattr(actors, "connect", lambda config, count: Connection(fake, owned=True))
     monkeypatch.setattr(module, "make_player", first_of)
-    return fake
+    return stand_in(monkeypatch)
 
 
 def first_of(place: PlayerSettings, workers: int) -> LocalPlayer:
@@ -57,13 +51,7 @@ def measured(cluster: RayConfig) -> list[str]:
     return [line.what.split(",")[0] for line in lines]
 
 
-def test_each_line_of_actors_stands_below_one_of_as_many_workers(ray: FakeRay) -> None:
+@pytest.mark.usefixtures("ray")
+def test_each_line_of_actors_stands_below_one_of_as_many_workers() -> None:
     kinds = ("1 worker", "1 actor", "2 workers", "2 actors", "4 workers", "4 actors")
     assert measured(RayConfig()) == [f"self-play in {kind}" for kind in kinds]
-    assert len(ray.actors) == 1 + 2 + 4
-
-
-def test_actors_without_room_are_told(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RayPlayers, "ready", 1)  # of as many as are asked for
-    with pytest.raises(UsageError, match="^what=actors: 1 of 2 actors have started; add nodes, or ask for less"):
-        measured(RayConfig(wait=2))

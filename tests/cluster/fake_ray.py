@@ -1,17 +1,23 @@
-"""As much of Ray as `RayPlayers` uses, in this process: actors are threads, and objects stay where they are."""
+"""As much of Ray as `RayTasks` uses, in this process: tasks run in threads, and objects stay where they are."""
 
 import concurrent.futures
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
+
+from hexlit.cluster import tasks
+from hexlit.cluster.connection import Connection
 
 
 class RayError(Exception):
     pass
 
 
-class RayActorError(RayError):
+class WorkerCrashedError(RayError):
     pass
 
 
@@ -29,76 +35,45 @@ class OutOfDiskError(RayError):
     pass
 
 
-class FakeActor:
-    def __init__(self, made: Any) -> None:
-        self.made = made
-        self.thread = ThreadPoolExecutor(1)
-        self.asked: list[Future[Any]] = []
-        self.dead = False
-
-    def __getattr__(self, name: str) -> Any:
-        def remote(*arguments: Any) -> Future[Any]:
-            answer: Future[Any] = Future()
-            self.asked.append(answer)
-            if self.dead:
-                answer.set_exception(RayActorError("The actor died unexpectedly before finishing this task."))
-            else:
-                self.thread.submit(self._run, name, arguments, answer)
-            return answer
-
-        return SimpleNamespace(remote=remote)
-
-    def _run(self, name: str, arguments: tuple[Any, ...], answer: Future[Any]) -> None:
-        found = [argument.result() if isinstance(argument, Future) else argument for argument in arguments]
-        try:
-            result = getattr(self.made, name)(*found)
-        except RayError as error:
-            result = error
-        except Exception as error:
-            result = RayTaskError(error)
-        if not answer.done():
-            if isinstance(result, RayError):
-                answer.set_exception(result)
-            else:
-                answer.set_result(result)
-
-    def die(self) -> None:
-        """End as an actor whose process is killed."""
-        self.dead = True
-        for answer in self.asked:
-            if not answer.done():
-                answer.set_exception(RayActorError("The actor died unexpectedly before finishing this task."))
-
-
 class FakeRay:
-    """`make(cls)` makes what an actor consists of."""
-
     exceptions = SimpleNamespace(
         RayError=RayError,
-        RayActorError=RayActorError,
         RayTaskError=RayTaskError,
         ObjectStoreFullError=ObjectStoreFullError,
         OutOfDiskError=OutOfDiskError,
     )
 
-    def __init__(self, make: Callable[[type], Any] = lambda cls: cls()) -> None:
-        self.make = make
-        self.actors: list[FakeActor] = []
+    def __init__(self, processes: int) -> None:
         self.options: dict[str, Any] = {}
         self.puts: list[Any] = []
+        self.begun = 0
+        self.losses: set[int] = set()
+        """Numbers of the beginnings of tasks whose process ends before the result arrives."""
+        self.processors = 4.0
         self.full = False
         self.shut_down = False
+        self._threads = ThreadPoolExecutor(processes)
 
-    def remote(self, cls: type) -> Any:
-        def start() -> FakeActor:
-            self.actors.append(FakeActor(self.make(cls)))
-            return self.actors[-1]
+    def remote(self, **settings: Any) -> Any:
+        def task(function: Callable[..., Any]) -> Any:
+            return SimpleNamespace(remote=lambda *arguments: self._threads.submit(self._run, function, arguments))
 
-        def options(**settings: Any) -> Any:
-            self.options = settings
-            return SimpleNamespace(remote=start)
+        self.options = settings
+        return task
 
-        return SimpleNamespace(options=options)
+    def _run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        found = [argument.result() if isinstance(argument, Future) else argument for argument in arguments]
+        for _ in range(1 + self.options["max_retries"]):
+            number, self.begun = self.begun, self.begun + 1
+            try:
+                result = function(*found)
+            except RayError:
+                raise
+            except Exception as error:
+                raise RayTaskError(error) from error
+            if number not in self.losses:
+                return result
+        raise WorkerCrashedError("The worker died unexpectedly while executing this task.")
 
     def put(self, value: Any) -> Future[Any]:
         if self.full:
@@ -108,24 +83,26 @@ class FakeRay:
         stored.set_result(value)
         return stored
 
-    def wait(
-        self, refs: list[Future[Any]], num_returns: int, timeout: float
-    ) -> tuple[list[Future[Any]], list[Future[Any]]]:
-        concurrent.futures.wait(refs, timeout, return_when=concurrent.futures.FIRST_COMPLETED)
-        ready = [ref for ref in refs if ref.done()][:num_returns]
-        return ready, [ref for ref in refs if ref not in ready]
+    def wait(self, references: list[Future[Any]], timeout: float) -> tuple[list[Future[Any]], list[Future[Any]]]:
+        done, left = concurrent.futures.wait(references, timeout if self.processors else 0.01)
+        return list(done), list(left)
 
-    def get(self, ref: Future[Any]) -> Any:
-        return ref.result()
-
-    def kill(self, actor: FakeActor, no_restart: bool) -> None:
-        actor.die()
+    def get(self, reference: Future[Any]) -> Any:
+        return reference.result()
 
     def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": 4.0}
+        return {"CPU": self.processors}
 
     def available_resources(self) -> dict[str, float]:
         return {"CPU": 1.0}
 
     def shutdown(self) -> None:
         self.shut_down = True
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, processes: int = 1) -> FakeRay:
+    """A `FakeRay` that every connection leads to; jobs at a time share what `make` gives where it is set up once."""
+    fake = FakeRay(processes)
+    monkeypatch.setattr(tasks, "connect", lambda config, count: Connection(fake, owned=True))
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    return fake

@@ -30,7 +30,7 @@ def cluster_of(nodes: int, *, cpus: int = 1, head_store: int = 150 * 2**20, **se
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_worker_niceness": "5",  # by default 15, at which nothing moves on a busy machine
         _MARK: secrets.token_hex(8),
-        "SPT_NOENV": "1",  # actors that write their name over their command line leave the mark where it is
+        "SPT_NOENV": "1",  # processes that write their name over their command line leave the mark where it is
         "PYTHONPATH": os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     import ray
@@ -44,7 +44,7 @@ def cluster_of(nodes: int, *, cpus: int = 1, head_store: int = 150 * 2**20, **se
             "include_dashboard": False,
             "include_log_monitor": False,
             "object_store_memory": head_store,
-            # By default a node that is gone is missed after 15 seconds, and actors are sent there until then.
+            # By default a node that is gone is missed after 15 seconds, and tasks are sent there until then.
             "_system_config": {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 1000} | settings,
         },
     )
@@ -79,12 +79,12 @@ def ray_processes() -> list[psutil.Process]:
     ]
 
 
-def actors(doing: str = "", kind: str = "GameActor") -> list[psutil.Process]:
-    """Actors; with a method such as `.more`, those whose process name in Ray shows that they run it."""
+def workers(doing: str = "do_job") -> list[psutil.Process]:
+    """Processes whose name in Ray shows that they run this function."""
     return [
         process
         for process in psutil.process_iter(["cmdline"])
-        if "".join(process.info["cmdline"] or []).startswith(f"ray::{kind}{doing}") and _is_ours(process)
+        if "".join(process.info["cmdline"] or []).startswith(f"ray::{doing}") and _is_ours(process)
     ]
 
 

@@ -30,7 +30,7 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: st
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"where": "ray", "workers": 0}, "selfplay.workers=0: Ray plays in actors"),
+        ({"where": "ray", "workers": 0}, "selfplay.workers=0: Ray plays in shares"),
         ({"versions_behind": 2, "ahead": False}, "selfplay.versions_behind=2: no effect"),
     ],
 )

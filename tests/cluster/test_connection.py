@@ -3,7 +3,6 @@
 import re
 import socket
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -12,9 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from hexlit.cluster import connection
 from hexlit.cluster.config import RayConfig
-from hexlit.cluster.connection import _check_joined, connect, first_words
+from hexlit.cluster.connection import connect, first_words
 from hexlit.errors import UsageError
 from hexlit.extras import install
 
@@ -46,7 +44,7 @@ class FakeRay(ModuleType):
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setitem(sys.modules, "ray", fake)
-    monkeypatch.setattr(connection, "_check_joined", lambda address: None)
+    monkeypatch.setattr(psutil, "process_iter", lambda wanted: [SimpleNamespace(info={"name": "raylet"})])
     for name in ("RAY_ADDRESS", "RAY_USE_TLS"):
         monkeypatch.delenv(name, raising=False)
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"):
@@ -55,47 +53,20 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Answers the first connection with the parameter, or with nothing where it is None."""
+def server() -> Iterator[str]:
+    """An address where something listens."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def answer() -> None:
-            line, _ = listening.accept()
-            with line:
-                line.recv(100)
-                if request.param is not None:
-                    line.sendall(request.param)
-                else:
-                    line.recv(100)  # until the other side has had enough
-
-        thread = threading.Thread(target=answer)
-        thread.start()
         yield f"127.0.0.1:{listening.getsockname()[1]}"
-        thread.join()
 
 
 def test_an_address_where_nobody_listens_is_refused(ray: FakeRay) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-    with pytest.raises(UsageError, match=rf"^ray.address={address}: no head answers there \(.*refused\); start Ray"):
+    with pytest.raises(UsageError, match=rf"^ray.address={address}: no head answers there \(.*refused\); start one"):
         connect(RayConfig(address=address), 2)
     assert ray.asked == {}
 
 
-@pytest.mark.parametrize("server", [b"HTTP/1.1 400 Bad Request\r\n\r\n"], indirect=True)
-def test_a_server_of_something_else_is_refused(server: str, ray: FakeRay) -> None:
-    with pytest.raises(UsageError, match="the server there is no head of a Ray cluster; its usual port is 6379"):
-        connect(RayConfig(address=server), 2)
-
-
-@pytest.mark.parametrize("server", [None], indirect=True)
-def test_a_head_that_says_nothing_is_not_waited_for(server: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "SECONDS_TO_ANSWER", 0.2)
-    with pytest.raises(UsageError, match="no answer within 0.2 s"):
-        connect(RayConfig(address=server), 2)
-
-
-@pytest.mark.parametrize("server", [bytes([0, 0, 6, 4, 0, 0, 0, 0, 0])], indirect=True)
 def test_a_head_that_answers_is_joined_and_what_ray_refuses_is_one_line(server: str, ray: FakeRay) -> None:
     ray.error = RuntimeError("Version mismatch: The cluster was started with:\n  Ray: 2.50\n  Python: 3.12\n")
     with pytest.raises(UsageError) as refused:
@@ -119,15 +90,16 @@ def test_auto_names_the_cluster_that_does_not_answer(
         connect(RayConfig(address="auto"), 2)
 
 
-def test_a_machine_that_has_not_joined_is_told_how_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_has_not_joined_is_told_how_to(
+    server: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(psutil, "process_iter", lambda wanted: [SimpleNamespace(info={"name": "raylets"})])
-    with pytest.raises(UsageError, match="ray.address=auto: this machine has not joined the cluster; do so by ray sta"):
-        _check_joined("auto")
-    monkeypatch.setattr(psutil, "process_iter", lambda wanted: [SimpleNamespace(info={"name": "raylet"})])
-    _check_joined("auto")
+    with pytest.raises(UsageError, match=f"ray.address={server}: this machine has not joined the cluster"):
+        connect(RayConfig(address=server), 2)
+    assert ray.asked == {}
 
 
-def test_a_cluster_of_its_own_has_room_for_all_actors_and_no_dashboard(ray: FakeRay) -> None:
+def test_a_cluster_of_its_own_has_room_for_all_and_no_dashboard(ray: FakeRay) -> None:
     connect(RayConfig(cpus=2, resources={"player": 1}), 3)
     wanted = {"address": "local", "include_dashboard": False, "num_cpus": 6, "resources": {"player": 3}}
     assert wanted.items() <= ray.asked.items()
@@ -163,8 +135,6 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     [
         ("", "SimpleError"),
         ("one\ntwo", "one two"),
-        ("It died.\nip: 127.0.0.1\nThe actor died because its node has died. Node Id: ba5d", "its node has died"),
-        ("The actor 17 is unavailable: The actor is temporarily unavailable: RpcError", "temporarily unavailable"),
         ("Task failed\nTraceback (most recent call last):\n  File\nModuleNotFoundError: No module named 'hexlit'\n",
          "ModuleNotFoundError: No module named 'hexlit'"),
     ],

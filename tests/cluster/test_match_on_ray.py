@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.local_cluster import ROOT, actors, add_node
+from tests.cluster.local_cluster import ROOT, add_node, workers
 from tests.commands.tiny import save_untrained
 
 pytestmark = [
@@ -40,7 +40,7 @@ def wait_for(what: str, there: Callable[[], Any], running: subprocess.Popen[str]
     return found
 
 
-def test_a_match_whose_actor_node_and_own_process_are_killed_has_the_games_of_one_here(
+def test_a_match_whose_process_node_and_own_process_are_killed_has_the_games_of_one_here(
     cluster: Any, tmp_path: Path
 ) -> None:
     net = save_untrained(tmp_path / "net.ckpt", size=5)
@@ -50,7 +50,7 @@ def test_a_match_whose_actor_node_and_own_process_are_killed_has_the_games_of_on
     there = tmp_path / "there"
     place = ("where=ray", "workers=3", f"ray.address='{cluster.address}'")
     match = start(there, *settings, *place)
-    wait_for("an actor that plays", lambda: actors(".more", "JobActor"), match)[0].kill()
+    wait_for("a process that plays", workers, match)[0].kill()
     wait_for("pairs", lambda: pairs_in(there) >= 8, match)
     cluster.remove_node(sorted(cluster.worker_nodes, key=lambda node: node.unique_id)[0], allow_graceful=False)
     add_node(cluster)
@@ -63,4 +63,4 @@ def test_a_match_whose_actor_node_and_own_process_are_killed_has_the_games_of_on
     again = subprocess.run([sys.executable, "-m", "hexlit", "match", f"resume={there}"], cwd=ROOT, check=False)
     assert again.returncode == 0
     assert (there / "games.csv").read_bytes() == (tmp_path / "here" / "games.csv").read_bytes()
-    print(f"\n{3 * 96} pairs: an actor, a node and, after {kept} pairs, the match itself were killed; 0 unequal")
+    print(f"\n{3 * 96} pairs: a process, a node and, after {kept} pairs, the match itself were killed; 0 unequal")

@@ -50,11 +50,11 @@ def test_the_same_games_as_without_ray_and_a_mistake_in_play_is_told_as_it_was(c
         here.close()
 
 
-def test_actors_that_die_again_and_again_end_the_run_in_one_line(cluster: Any) -> None:
-    players = RayPlayers(PLACE, 1, RayConfig(address=cluster.address, deaths=2))
+def test_a_share_that_is_lost_again_and_again_ends_the_run_in_one_line(cluster: Any) -> None:
+    players = RayPlayers(PLACE, 1, RayConfig(address=cluster.address, retries=2))
     try:
         players.prepare()
-        with pytest.raises(UsageError, match=r"^self-play on Ray: 2 actors in a row were lost on .*no actor is left"):
+        with pytest.raises(UsageError, match=r"^self-play on Ray: a share was lost 3 times"):
             played(players, 10, b"die")
     finally:
         players.close()

@@ -20,7 +20,7 @@ import pytest
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.players import WorkerPlayers
 from hexlit.selfplay.store import GameStore
-from tests.cluster.local_cluster import ROOT, actors, add_node
+from tests.cluster.local_cluster import ROOT, add_node, workers
 from tests.selfplay.cluster.learner import AHEAD, PARTS, PLACE, SETTINGS, learn
 from tests.selfplay.same_games import same
 
@@ -33,13 +33,13 @@ pytestmark = [
 ]
 
 KILLS = int(os.environ.get("HEXLIT_STORM_KILLS", "30"))
-IN_FIVE = ("actor", "actor", "actor", "node", "learner")
+IN_FIVE = ("worker", "worker", "worker", "node", "learner")
 PATIENCE = 60.0
-"""Seconds from one kill to the next actor at work; a healthy cluster takes a few."""
+"""Seconds from one kill to the next share that is played; a healthy cluster takes a few."""
 
 
 class Storm:
-    """A learner on `cluster`, and the end of its actors, of nodes, and of itself, in an order that a seed draws."""
+    """A learner on `cluster`, and the end of its workers, of nodes, and of itself, in an order that a seed draws."""
 
     def __init__(self, cluster: Any, folder: Path, seed: int) -> None:
         folder.mkdir()
@@ -50,16 +50,15 @@ class Storm:
         self._learner = self._start_learner()
 
     def kill(self, what: str) -> None:
-        """Kill `what` at any moment after the first actor is there, mostly while actors play."""
+        """Kill `what` within six seconds after the first share is played."""
         started = time.monotonic()
-        doing = self._chance.choice(["", ".more", ".more", ".more"])
-        self._await(lambda: actors(doing), f"an actor that does {doing or 'anything'}")
+        self._await(workers, "a share that is played")
         waited = time.monotonic() - started
         time.sleep(self._chance.uniform(0, 6))
         getattr(self, f"_kill_{what}")()
         self.kills[what] += 1
         took = time.monotonic() - started
-        print(f"kill {self.kills.total()}: {what} after {took:.1f} s, {waited:.1f} of them for an actor", flush=True)
+        print(f"kill {self.kills.total()}: {what} after {took:.1f} s, {waited:.1f} of them for a share", flush=True)
 
     def end(self) -> int:
         """Let the learner come to its end. Returns the number of its epochs."""
@@ -80,8 +79,8 @@ class Storm:
         with np.load(self.folder / "state.npz") as state:
             return int(json.loads(str(state["told"]))["epochs"])
 
-    def _kill_actor(self) -> None:
-        there = self._await(actors, "an actor")
+    def _kill_worker(self) -> None:
+        there = self._await(workers, "a share that is played")
         with suppress(psutil.NoSuchProcess):
             self._chance.choice(there).kill()
 
@@ -121,7 +120,7 @@ def stored(folder: Path) -> dict[int, list[GameRecord]]:
 
 
 def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(cluster: Any, tmp_path: Path) -> None:
-    """Three in five kills end an actor, one a node with its actor, one the learner with all of them."""
+    """Three in five kills end a worker, one a node with its worker, one the learner with all of them."""
     order = [IN_FIVE[number % len(IN_FIVE)] for number in range(KILLS)]
     random.Random(3).shuffle(order)
     started = time.monotonic()
@@ -144,7 +143,7 @@ def test_a_storm_of_kills_loses_nothing_and_brings_nothing_twice(cluster: Any, t
     unequal = sum(not (number in expected and same(games[0], expected[number][0])) for number, games in found.items())
     print(
         f"\n{dict(storm.kills)}: {storm.kills.total()} kills in {stormy:.0f} s, within {within} of {epochs} epochs, "
-        f"{AHEAD} ahead, {PARTS} actors; {time.monotonic() - started:.0f} s in all"
+        f"{AHEAD} ahead, {PARTS} parts; {time.monotonic() - started:.0f} s in all"
     )
     print("handed out  finished  stored  twice  lost  unequal")
     print(f"{finished + len(in_progress):10}  {finished:8}  {records:6}  {twice:5}  {lost:4}  {unequal:7}")

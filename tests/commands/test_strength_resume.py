@@ -11,7 +11,8 @@ import pytest
 
 from hexlit.arena import measures
 from hexlit.commands import strength_run
-from hexlit.commands.strength import PARTS_FILE, arguments, main
+from hexlit.commands.run_folder import PARTS_FILE
+from hexlit.commands.strength import arguments, main
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.locks import FolderLock

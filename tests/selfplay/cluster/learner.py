@@ -30,7 +30,7 @@ CONFIG = SelfPlayConfig(fast_simulations=4, opening_plies=4)
 SETTINGS = GamesSettings(CONFIG, SearchConfig(simulations=16), size=5, games=12, seed=4)
 PLACE = PlayerSettings(SETTINGS, KeyedHost)
 SLOW_PLACE = PlayerSettings(SETTINGS, partial(PatientHost, 0.005))
-"""The same games. Actors wait most of the time, and leave the processors to those that start."""
+"""The same games. Workers wait most of the time, and leave the processors to those that start."""
 
 
 def weights_of(epoch: int) -> bytes:
@@ -76,5 +76,5 @@ def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> in
 
 if __name__ == "__main__":
     place, address = Path(sys.argv[1]), sys.argv[2]
-    config = RayConfig(address=address, cpus=1, deaths=1000, wait=None)
+    config = RayConfig(address=address, cpus=1, retries=1000, wait=None)
     learn(RayPlayers(SLOW_PLACE, PARTS, config), place, lambda epoch: (place / "enough").exists())

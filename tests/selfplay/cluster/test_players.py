@@ -1,26 +1,22 @@
-"""Self-play on Ray behind the calls of `SelfPlayer`, with a stand-in for Ray: actors are threads of this process."""
+"""Self-play on Ray behind the calls of `SelfPlayer`, with a stand-in for Ray: tasks run in threads of this process."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from hexlit.cluster import actors as module
 from hexlit.cluster.config import RayConfig
-from hexlit.cluster.connection import Connection
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
-from hexlit.selfplay.cluster import GameActor, RayPlayers
+from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.players import BackgroundSelfPlayer, RoundRequest
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.testing.stand_ins import KeyedEvaluator
-from tests.cluster.fake_ray import FakeRay, OutOfDiskError
+from tests.cluster.fake_ray import FakeRay, stand_in
 from tests.selfplay.test_workers import PLACE, SETTINGS
 
 pytestmark = pytest.mark.row("E14")
@@ -30,10 +26,8 @@ PARTS = 2
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRay:
-    fake = FakeRay()
-    monkeypatch.setattr(module, "connect", lambda config, actors: Connection(fake, owned=True))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return fake
+    return stand_in(monkeypatch)
 
 
 @pytest.fixture
@@ -42,7 +36,6 @@ def players(ray: FakeRay) -> Iterator[RayPlayers]:
     yield made
     made.close()
     assert ray.shut_down
-    assert all(actor.dead for actor in ray.actors)
 
 
 def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
@@ -74,25 +67,25 @@ def same(ours: list[GameRecord], theirs: list[GameRecord]) -> bool:
     )
 
 
-def test_f21_rounds_on_ray_are_those_of_workers_also_when_actors_die(
+def test_f21_rounds_on_ray_are_those_of_workers_also_when_processes_are_lost(
     players: RayPlayers, ray: FakeRay, tmp_path: Path
 ) -> None:
     assert isinstance(players, BackgroundSelfPlayer)
     players.prepare()
     rounds = SelfPlayRounds(players, GameStore(tmp_path / "games"), positions=60, ahead=1)
     salts = [b"a", b"a", b"b", b"c"]
+    ray.losses = {1, 2, 5, 6}
     found = []
     for epoch, salt in enumerate([b"a", b"b", b"c", b"d"]):
         found.append(rounds.play(salt, epoch, lambda counts: None)[0])
         if epoch < 3:
             rounds.start_async(salt, epoch)
-            ray.actors[epoch].die()  # the one that plays, or has played
     expected = without_ray(60, salts)
     versions = [0, 0, 1, 2]
     for ours, theirs, version in zip(found, expected, versions, strict=True):
         assert [game.moves.tolist() for game in ours] == [game.moves.tolist() for game in theirs]
         assert {game.network_version for game in ours} <= set(range(version + 1))
-    assert len(ray.actors) >= PARTS + 2
+    assert ray.begun == 1 + len(ray.losses) + PARTS * 4
     assert len(ray.puts) == 1 + 3  # the place, and each version of the weights once
     assert rounds.store is not None
     numbers = [game.game_id for game in rounds.store.records()]
@@ -131,79 +124,3 @@ def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPlayers)
 
     with pytest.raises(OSError, match="No space left"):
         players.play(RoundRequest(b"a", 10, 0, on_games=full))
-
-
-def test_a_full_object_store_here_is_told_in_one_line(players: RayPlayers, ray: FakeRay) -> None:
-    players.prepare()
-    ray.full = True
-    with pytest.raises(UsageError, match="^self-play on Ray: the object store of this machine's node is full; give"):
-        players.play(RoundRequest(b"a", 10, 0, on_games=lambda *_: None))
-
-
-def test_a_full_object_store_of_a_host_is_told_with_its_name(players: RayPlayers, ray: FakeRay) -> None:
-    class Full(GameActor):
-        def hello(self) -> dict[str, str]:
-            return super().hello() | {"host": "there"}
-
-        def play(self, *arguments: Any) -> None:
-            raise OutOfDiskError("Local disk is full")
-
-    ray.make = lambda cls: Full()
-    with pytest.raises(UsageError, match="^self-play on Ray: the object store of there is full, its disk too; give"):
-        players.play(RoundRequest(b"a", 10, 0, on_games=lambda *_: None))
-
-
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [
-        ({"hexlit": "0.0.1"}, "there has hexlit 0.0.1, this process .*; install the same on all hosts"),
-        ({"sources": "abc"}, "there has hexlit with the sources abc"),
-        ({"python": "3.9"}, "there has Python 3.9"),
-    ],
-)
-def test_an_actor_of_another_version_ends_the_run(told: dict[str, str], message: str, ray: FakeRay) -> None:
-    class Other(GameActor):
-        def hello(self) -> dict[str, str]:
-            return super().hello() | told | {"host": "there"}
-
-    ray.make = lambda cls: Other()
-    players = RayPlayers(PLACE, PARTS, RayConfig())
-    with pytest.raises(UsageError, match=f"^self-play on Ray: {message}"):
-        players.prepare()
-    players.close()
-
-
-def test_a_frozen_actor_is_replaced(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Any] = []
-    thawed = threading.Event()
-
-    class Frozen(GameActor):
-        def more(self) -> Any:
-            if self is made[0]:
-                thawed.wait(60)
-            return super().more()
-
-    def make(cls: type) -> Any:
-        made.append(Frozen())
-        return made[-1]
-
-    ray.make = make
-    config = RayConfig()
-    config.silence = 2.0  # less than a user may ask for
-    players = RayPlayers(PLACE, 1, config)
-    counts = players.play(RoundRequest(b"a", 10, 0, on_games=lambda *_: None))
-    thawed.set()
-    players.close()
-    assert counts.positions >= 10
-    assert len(made) >= 2
-
-
-def test_actors_get_what_is_asked_for(ray: FakeRay) -> None:
-    players = RayPlayers(PLACE, 1, RayConfig(cpus=2, gpus=0.5, resources={"player": 1}))
-    players.prepare()
-    wanted = {"num_cpus": 2, "num_gpus": 0.5, "resources": {"player": 1}, "max_restarts": 0}
-    assert wanted.items() <= ray.options.items()
-    assert (
-        players._actors.room() == "each asks for 2 CPU, 0.5 GPU, 1 player; free in the cluster: 1 of 4 CPU, 0 of 0 GPU"
-    )
-    players.close()

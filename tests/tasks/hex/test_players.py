@@ -16,8 +16,6 @@ import torch
 from hexlit.accelerate import profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.ranks import Ranks
-from hexlit.cluster import actors
-from hexlit.cluster.connection import Connection
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
@@ -27,7 +25,7 @@ from hexlit.tasks.hex import players
 from hexlit.tasks.hex.players import HostMaker, elsewhere_from
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
-from tests.cluster.fake_ray import FakeRay
+from tests.cluster.fake_ray import stand_in
 from tests.nets.brought_blocks import SEPARABLE, package
 from tests.selfplay.hosts import AnyHost
 from tests.tasks.hex.test_selfplay_data import profile_of, recipe
@@ -178,7 +176,7 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
 ) -> None:
     """Epochs since the network that a game began with; a game that began and ended in one round has the least."""
     monkeypatch.setattr(players, "make_player", with_any_host)
-    monkeypatch.setattr(actors, "connect", lambda config, actors: Connection(FakeRay(), owned=True))
+    stand_in(monkeypatch)
     monkeypatch.setattr(players, "HostMaker", lambda *arguments: AnyHost)
     run = session(tmp_path, *overrides)
     seen: list[list[GameRecord]] = []
