@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
 from statistics import median
@@ -128,7 +128,7 @@ def _openings(judge: Judge, size: int, truth: NDArray[np.bool_] | None) -> Docum
 
 def _positions(judge: Judge, positions: SolvedPositions) -> Document:
     result = judge.judge(positions.cells, positions.to_move)
-    calibration = None if positions.won.all() else calibrate(result.value, positions.won).as_dict()
+    calibration = None if positions.won.all() else asdict(calibrate(result.value, positions.won))
     return {"optimality": optimality(positions, result.action), "calibration": calibration}
 
 
