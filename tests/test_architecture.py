@@ -113,7 +113,7 @@ CODE_LINES = {
     "tuning": 4360,
     "reporting": 4065,
     "hex": 3400,
-    "selfplay": 2610,
+    "selfplay": 2391,
     "tasks": 2860,
     "arena": 2590,
     "training": 2008,

@@ -231,12 +231,12 @@ class SelfPlay:
                     on_games(records, counts)
                 counts.evaluations += len(group.tree.game) - over
                 counts.recalled += recalled
+                before = time.perf_counter()
                 if len(self._groups) > 1:
                     evaluations[index] = pool.submit(evaluator.evaluate, *group.batch)
                 else:
-                    before = time.perf_counter()
                     evaluator.evaluate(*group.batch)
-                    counts.network_seconds += time.perf_counter() - before
+                counts.network_seconds += time.perf_counter() - before
             for evaluation in evaluations:
                 evaluation.result()
         counts.seconds = time.perf_counter() - start
@@ -262,9 +262,6 @@ class SelfPlay:
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `snapshot` of a self-play with the same settings."""
         state = self._state
-        saved, own = snapshot["policies"].shape, state.policies.shape
-        if saved != own:
-            raise UsageError(f"the saved games have the shape {saved}, this run {own}; keep board and games to resume")
         for name in SLOT.names or ():
             state.slot[name] = snapshot[f"slot.{name}"]
         # Snapshots from before surprises were recorded have none: those of these moves are unknown.
@@ -289,8 +286,7 @@ class SelfPlay:
         )
 
     def _advance(self, group: _Group) -> tuple[int, int]:
-        games = group.state, group.stones, group.tree, group.walk, *group.batch
-        arguments = *games, self._cache, self._rules, self._params, self._geometry
+        arguments = *group, self._cache, self._rules, self._params, self._geometry
         slices = over_slices(lambda first, last: advance_games(first, last, *arguments), len(group.tree.game))
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
         return over, recalled

@@ -290,7 +290,7 @@ class GameActor:
 
 
 class RayPlayers:
-    """Plays on the cluster of `config`: a `BackgroundSelfPlayer` whose rounds overlap.
+    """Plays on the cluster of `config`: a `SelfPlayer` whose rounds overlap.
 
     Its games are those of `WorkerPlayers` with as many workers. The end of an actor or of a node costs only the shares
     played there at the time. The end of this process ends all actors.
@@ -314,7 +314,7 @@ class RayPlayers:
         self._actors.wait()
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """See `BackgroundSelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
+        """See `SelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
         assert request.past is None, "the configuration refuses reanalysis on Ray"
         shares = self._start()
         if self._published is None or self._published[0] is not request.weights:

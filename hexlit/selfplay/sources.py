@@ -1,11 +1,9 @@
 """Sources of games: files of any known format, stores, and folders of both, read one game at a time."""
 
 import io
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import WHITE
@@ -18,6 +16,8 @@ GAMES_BETWEEN_REPORTS = 100
 
 SUMMARY = "import.json"
 """Account of the imports, beside the parts of the store."""
+
+SUFFIXES = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {Path(JOURNAL).suffix}
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,19 @@ def find_sources(paths: Sequence[Path]) -> Sources:
     for path in paths:
         if not path.exists():
             raise UsageError(f"source={path}: there is no such file or folder")
-        if not path.is_dir():
-            _check(path)
-            files[path] = None
-            continue
+        if not (path.is_dir() or path.is_file()):  # such as a pipe, which cannot be read twice
+            raise UsageError(f"source={path}: is neither a file nor a folder; write what it gives to a file first")
         usable = []
-        for file in _walk(path):
+        for file in _files_in(path) if path.is_dir() else [path]:
             try:
-                _check(file, by_name=True)
+                if path.is_dir() and not (file.suffix.lower() in SUFFIXES or file.match("part-*.parquet")):
+                    raise UsageError(f"{file}: no file of games is named so")
+                if not _is_stored(file):
+                    format_of(file)
                 usable.append(file)
             except UsageError as error:
+                if not path.is_dir():
+                    raise
                 passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
         if not usable:
             raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
@@ -62,33 +65,15 @@ def file_name(path: Path) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in str(path))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    def refuse(error: OSError) -> NoReturn:
-        raise UsageError(f"source={error.filename}: cannot be read ({error.strerror})") from error
-
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in sorted(names) if not name.startswith(".") and name != SUMMARY)
+def _files_in(folder: Path) -> list[Path]:
+    """The files of a folder by name, then those of its folders; hidden ones are left out."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != SUMMARY]
+    shown = [path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    return sorted(shown, key=lambda path: (path.parent.parts, path.name))
 
 
 def _is_stored(file: Path) -> bool:
     return file.suffix == ".parquet" or file.name == JOURNAL
-
-
-def _check(file: Path, *, by_name: bool = False) -> None:
-    """Raise `UsageError` unless `file` can have games; `by_name`: content that looks like a game is not enough."""
-    suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}
-    is_part = file.match("part-*.parquet") or file.name == JOURNAL
-    if by_name and not is_part and file.suffix.lower() not in suffixes:
-        raise UsageError(f"{file}: no file of games is named so")
-    if not file.is_file():  # such as a pipe, which cannot be read twice
-        raise UsageError(f"source={file}: is neither a file nor a folder; write what it gives to a file first")
-    try:
-        file.open("rb").close()
-    except OSError as error:
-        raise UsageError(f"source={file}: cannot be read ({error.strerror})") from error
-    if not _is_stored(file):
-        format_of(file)
 
 
 class GameReader:

@@ -45,17 +45,6 @@ def test_what_has_no_games_is_refused_in_one_line(name: str, said: str, tmp_path
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "games.wolve").write_text(GAME)
-
-    def refused(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(UsageError, match=r"games\.wolve: cannot be read \(Permission denied\)"):
-        find_sources([tmp_path / "games.wolve"])
-
-
 def test_the_reader_gives_games_and_errors_in_order_and_knows_how_far_it_is(tmp_path: Path) -> None:
     file = tmp_path / "games.wolve"
     file.write_text(GAME + "nothing\n" + OTHER)
@@ -124,19 +113,3 @@ def test_a_pipe_is_refused_rather_than_half_read(tmp_path: Path) -> None:
     (tmp_path / "games.wolve").write_text(GAME)
     found = find_sources([tmp_path])
     assert [file.name for file in found.files] == ["games.wolve"]
-    assert ["neither a file nor" in error.said for error in found.passed_over] == [True]
-
-
-def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "games.wolve").write_text(GAME)
-    (tmp_path / "closed").mkdir()
-    scandir = os.scandir
-
-    def refused(folder: str) -> object:
-        if str(folder).endswith("closed"):
-            raise PermissionError(13, "Permission denied", folder)
-        return scandir(folder)
-
-    monkeypatch.setattr(os, "scandir", refused)
-    with pytest.raises(UsageError, match=r"closed: cannot be read \(Permission denied\)"):
-        find_sources([tmp_path])
