@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +30,14 @@ LONGEST_TIME = 1e9
 """Seconds."""
 LARGEST_NUMBER = 999_999_999
 
-_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+_RANGES = {
+    "resign": (0, 0.5, float),
+    "simulations": (1, MOST_SIMULATIONS, int),
+    "solver_nodes": (1, LARGEST_NUMBER, int),
+    "solver_seconds": (0.01, LONGEST_TIME, float),
+}
+"""Parameter of a game -> least and largest value, and its type."""
+_TRUTH = {"true": "1", "false": "0"}
 _COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 COLOUR_NAMES = {BLACK: "black", WHITE: "white"}
 
@@ -57,19 +63,18 @@ def parse_move(text: str, size: int) -> int | None:
     raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed")
 
 
-def parse_number(text: str, name: str, least: float, most: float) -> float:
-    """A number in [least, most]; raises `UsageError` that calls it `name`."""
+def parse_number(text: str, name: str, least: float, most: float, kind: Callable[[str], float] = float) -> float:
+    """A number of a `kind` in [least, most]; raises `UsageError` that calls it `name`."""
     with contextlib.suppress(ValueError):
-        if least <= (number := float(text)) <= most:
+        if least <= (number := kind(text)) <= most:
             return number
-    raise UsageError(f"{name} {quoted(text)}: a number from {least:g} to {most:g} is needed")
+    whole = "a whole number" if kind is int else "a number"
+    raise UsageError(f"{name} {quoted(text)}: must be {whole} from {least:.9g} to {most:.9g}")
 
 
 def parse_whole(text: str, name: str, least: int, most: int) -> int:
-    """A whole number in [least, most]; raises `UsageError` that calls it `name`."""
-    if re.fullmatch(r"[0-9]{1,9}", text) and least <= int(text) <= most:
-        return int(text)
-    raise UsageError(f"{name} {quoted(text)}: a whole number from {least} to {most} is needed")
+    """As `parse_number`, a whole one."""
+    return int(parse_number(text, name, least, most, int))
 
 
 def boardsize(session: HtpSession, *numbers: str) -> None:
@@ -208,22 +213,14 @@ def param_game(session: HtpSession, name: str | None = None, value: str | None =
         raise UsageError(f"unknown parameter {quoted(name)}: there are {', '.join(values)}")
     if value is None:
         return values[name]
-    match name:
-        case "allow_swap":
-            if value.lower() not in _TRUTH:
-                raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
-            session.allow_swap = _TRUTH[value.lower()]
-            session.get_ready()
-        case "game_time":
-            session.set_clocks(game_time(parse_number(value, name, 0, LONGEST_TIME)))
-        case "resign":
-            settings.resign = parse_number(value, name, 0, 0.5)
-        case "simulations":
-            session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)
-        case "solver_nodes":
-            settings.solver_nodes = parse_whole(value, name, 1, LARGEST_NUMBER)
-        case "solver_seconds":
-            settings.solver_seconds = parse_number(value, name, 0.01, LONGEST_TIME)
+    if name == "allow_swap":
+        session.allow_swap = bool(parse_whole(_TRUTH.get(value.lower(), value), name, 0, 1))
+        session.get_ready()
+    elif name == "game_time":
+        session.set_clocks(game_time(parse_number(value, name, 0, LONGEST_TIME)))
+    else:
+        number = parse_number(value, name, *_RANGES[name])
+        setattr(session if name == "simulations" else settings, name, number)
     return None
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from hexlit.arena.htp.actions import parse_colour, parse_move, parse_whole
 from hexlit.arena.htp.protocol import (
-    LONGEST_LINE,
     Incoming,
     Request,
     decode,
@@ -114,13 +113,6 @@ def test_commands_arrive_in_turn_however_the_bytes_are_cut(lines: list[bytes], c
     found = list(incoming_of(content, chunk))
     assert [request for _, request in found] == [request for request in expected if request]
     assert [number for number, _ in found] == list(range(1, len(found) + 1))
-
-
-def test_an_enormous_line_is_cut_and_marked_and_the_next_one_whole() -> None:
-    long = b"7 name " + b"x" * (3 * LONGEST_LINE)
-    (_, first), (_, second) = incoming_of(long + b"\nversion\n", 50_000)
-    assert (first.id, first.name, first.overlong) == ("7", "name", True)
-    assert (second.name, second.overlong) == ("version", False)
 
 
 def test_an_interrupt_reaches_the_commands_before_it_alone() -> None:

@@ -1,17 +1,18 @@
 """Any conversation: one answer to each command, and a position that no mistake can lose; its thread and its time."""
 
 import re
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp import actions
 from hexlit.arena.htp.protocol import COMMANDS, decode, is_interrupt, parse_request
-from hexlit.arena.htp.session import HtpSession, PlayerTime, Worker, game_time
+from hexlit.arena.htp.session import HtpSession, Loaded, PlayerTime, game_time
 from hexlit.arena.htp.session import answer as answer_of
+from hexlit.errors import UsageError
 from tests.arena.htp.sessions import ask, converse, session_of, tell
 
 ODD_WORDS = "b w black WHITE a1 B2 c3 d4 e5 a0 swap-pieces resign pass 0 1 2 3 4 5 20 -1 1e9 nan inf"
@@ -120,16 +121,16 @@ def test_every_listed_command_is_known_and_no_other() -> None:
         ("boardsize 5 6", "? unsupported board size 5x6: boards have as many rows as columns"),
         ("boardsize 20", "? unsupported board size 20: sizes are 2 to 19"),
         ("boardsize 1", "? unsupported board size 1: sizes are 2 to 19"),
-        ("boardsize 3.5", "? size '3.5': a whole number from 0 to 999999999 is needed"),
+        ("boardsize 3.5", "? size '3.5': must be a whole number from 0 to 999999999"),
         ("undo", "? cannot undo: no move has been played"),
-        ("time_left b x", "? time 'x': a number from 0 to 1e+09 is needed"),
+        ("time_left b x", "? time 'x': must be a number from 0 to 1e+09"),
         (
             "param_game mood 3",
             "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations, "
             "solver_nodes, solver_seconds",
         ),
-        ("param_game simulations 0", "? simulations '0': a whole number from 1 to 32767 is needed"),
-        ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': there is no such file"),
+        ("param_game simulations 0", "? simulations '0': must be a whole number from 1 to 32767"),
+        ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': cannot be read (No such file or directory)"),
     ],
 )
 def test_simple_answers(line: str, answer: str) -> None:
@@ -143,39 +144,15 @@ def test_quit_is_answered_and_ends_the_conversation_and_so_does_the_end_of_the_i
     assert converse(session, b"quit now\nname\n")[1] == ["? quit takes no arguments: 1 given", "= hexlit"]
 
 
-def test_calls_are_carried_out_in_turn_in_one_other_thread() -> None:
-    worker, seen = Worker(), list[object]()
-    worker.begin(lambda: seen.append(threading.get_ident()))
-    assert worker.do(lambda: seen.append(threading.get_ident()) or len(seen)) == 2  # type: ignore[func-returns-value]
-    assert len(set(seen)) == 1
-    assert seen[0] != threading.get_ident()
-    assert not worker.busy
+def test_a_thinker_that_cannot_be_loaded_is_told_by_every_command_that_needs_it() -> None:
+    def load() -> Loaded:
+        raise UsageError("no such checkpoint")
 
-
-def test_it_is_busy_until_the_last_call_is_done() -> None:
-    worker, go = Worker(), threading.Event()
-    worker.begin(go.wait)
-    assert worker.busy
-    go.set()
-    worker.do(lambda: None)
-    assert not worker.busy
-
-
-def test_an_error_reaches_who_waits_and_the_next_call_is_carried_out() -> None:
-    worker = Worker()
-    with pytest.raises(ZeroDivisionError):
-        worker.do(lambda: 1 // 0)
-    assert worker.do(lambda: 7) == 7
-
-
-def test_a_failure_that_nobody_waits_for_is_told_and_ends_the_work() -> None:
-    told = threading.Event()
-    worker = Worker(failed=told.set)
-    worker.begin(lambda: 1 // 0)
-    assert told.wait(20)
-    assert isinstance(worker.error, ZeroDivisionError)
-    with pytest.raises(ZeroDivisionError):
-        worker.do(lambda: 7)
+    session = HtpSession(load, PlaySettings(), 4, board=3, allow_swap=False)
+    session.get_ready()
+    assert ask(session, "genmove b") == "? no such checkpoint"
+    assert ask(session, "play b a1") == "= "
+    assert not session.busy
 
 
 def test_without_a_limit_a_move_may_take_any_time() -> None:
