@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,6 @@ def measure_truth(
     settings: "StrengthConfig", evaluators: "Evaluators", games: int, advance: Advance, part: "Part"
 ) -> Iterator[Document]:
     """Openings, optimality and calibration, without search and with each number of simulations."""
-    from hexlit.arena.measures import Level, effort_of
     from hexlit.arena.measures import measure_truth as against_truth
     from hexlit.arena.positions import game_positions, random_positions
     from hexlit.commands.judges import judges_here, judges_there
@@ -60,15 +60,9 @@ def measure_truth(
     else:
         batch, place = games, nullcontext(judges_here(evaluators, settings.search, games))
     with place as judge:
-        levels = [Level(number, judge(number)) for number in (0, *sorted(set(settings.simulations)))]
-        whole, done = effort_of(levels, positions, size), 0
-
-        def judged(effort: int) -> None:
-            nonlocal done
-            done += effort
-            advance("judging positions", done / whole)
-
-        yield against_truth(levels, positions, size=size, batch=batch, advance=judged, part=part)
+        judges = {number: judge(number) for number in (0, *sorted(set(settings.simulations)))}
+        judged = partial(advance, "judging positions")
+        yield against_truth(judges, positions, size=size, batch=batch, advance=judged, part=part)
 
 
 def measure_search(
