@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.matches import play_match
-from hexlit.arena.players import Judge, Judgement, Judging, Player, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judgement, Judging, JudgingPlayer, Player, PolicyPlayer, SearchPlayer
 from hexlit.arena.strength import keeps_the_win, opening_values
 from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
@@ -54,7 +54,7 @@ def _share(hits: NDArray[np.bool_]) -> dict[str, float | int | None]:
 
 
 def measure_truth(
-    judges: Mapping[int, Judge],
+    judges: Mapping[int, JudgingPlayer],
     positions: Mapping[str, SolvedPositions],
     *,
     size: int,
@@ -62,7 +62,7 @@ def measure_truth(
     advance: Callable[[float], None] = lambda share: None,
     part: Part = measured_now,
 ) -> Document:
-    """Judge the openings and all `positions` (by the name of their kind) at every level.
+    """JudgingPlayer the openings and all `positions` (by the name of their kind) at every level.
 
     `judges` are the levels by their simulations of a move; 0 is the network alone: its likeliest move, its value.
     `advance` is told the share that is judged, batch by batch; what was kept from before does not count.
@@ -174,14 +174,12 @@ def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[in
 
     These evaluate `leaves` together, under any or under different root moves, and meet the same search without batches.
     """
-    for algorithm in ALGORITHMS:
-        for number in simulations:
-            plain = replace(base, algorithm=algorithm, simulations=number, leaves=1, root_batch=False)
-            yield Variant(plain, None)
-            for together in leaves:
-                if 1 < together <= number:
-                    for root_batch in (False, True):
-                        yield Variant(replace(plain, leaves=together, root_batch=root_batch), plain)
+    for algorithm, number in product(ALGORITHMS, simulations):
+        plain = replace(base, algorithm=algorithm, simulations=number, leaves=1, root_batch=False)
+        yield Variant(plain, None)
+        for together, root_batch in product(leaves, (False, True)):
+            if 1 < together <= number:
+                yield Variant(replace(plain, leaves=together, root_batch=root_batch), plain)
 
 
 @dataclass(frozen=True)

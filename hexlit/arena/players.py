@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,22 +81,14 @@ class Judgement(NamedTuple):
 
 
 Judging = Callable[[NDArray[np.int8], NDArray[np.int8]], Judgement]
-"""See `Judge.judge`."""
-
-
-class Judge(Protocol):
-    """A player that also gives values of positions."""
-
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """Judge undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
-        ...
+"""See `JudgingPlayer.judge`."""
 
 
 class JudgingPlayer(Player):
-    """A player of many games that judges positions, see `Judge`; it swaps if it would stand worse without."""
+    """A player of many games that judges positions; it swaps if it would stand worse without."""
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`."""
+        """Judge undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
         raise NotImplementedError
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
@@ -117,7 +109,7 @@ class NetworkPlayer(JudgingPlayer):
         self._evaluator, self._size, self._batch, self._swap = evaluator, size, batch, swap
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
-        """See `Judge`; the swap is open in all positions or in none."""
+        """See `JudgingPlayer`; the swap is open in all positions or in none."""
         raise NotImplementedError
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:

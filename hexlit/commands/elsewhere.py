@@ -8,9 +8,8 @@ import numba
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.arena.matches import Pair
+from hexlit.arena.matches import Block, MatchWorker, Pair
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.tournament import Block, MatchWorker
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.match_networks import Networks
 from hexlit.commands.match_players import PlayerFactory

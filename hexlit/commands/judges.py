@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judgement, JudgingPlayer, PolicyPlayer, SearchPlayer
 from hexlit.cluster.config import RayConfig
 from hexlit.cluster.jobs import RayJobs
 from hexlit.commands.elsewhere import made_ready
@@ -19,7 +19,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
 from hexlit.tasks.hex.players import elsewhere_from
 
-JudgeWith = Callable[[int], Judge]
+JudgeWith = Callable[[int], JudgingPlayer]
 """Gives the judge with a number of simulations per move; 0 is the network alone."""
 
 
@@ -47,7 +47,7 @@ def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> Jud
     evaluator = evaluators(games)
 
     @cache
-    def judge(simulations: int) -> Judge:
+    def judge(simulations: int) -> JudgingPlayer:
         if not simulations:
             return PolicyPlayer(evaluator, size=size, batch=games, swap=swap)
         return SearchPlayer(replace(search, simulations=simulations), evaluator, size=size, batch=games, swap=swap)
@@ -56,7 +56,7 @@ def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> Jud
 
 
 Batch = tuple[int, NDArray[np.int8], NDArray[np.int8]]
-"""Simulations per move, and positions as for `Judge.judge`."""
+"""Simulations per move, and positions as for `JudgingPlayer.judge`."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class JudgeMaker:
         return lambda batch: judge(batch[0]).judge(*batch[1:])
 
 
-class FarJudge:
-    """A `Judge` that spreads its positions over the actors of a cluster, `games` of them at a time."""
+class FarJudge(JudgingPlayer):
+    """A judge that spreads its positions over the actors of a cluster, `games` of them at a time."""
 
     def __init__(self, jobs: RayJobs[Batch, Judgement], simulations: int, games: int) -> None:
         """`jobs` come from a `JudgeMaker`."""
@@ -86,7 +86,7 @@ class FarJudge:
         self._games = games
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`."""
+        """See `JudgingPlayer`."""
         parts = [slice(start, start + self._games) for start in range(0, len(cells), self._games)]
         result = list(self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts))
         return Judgement(

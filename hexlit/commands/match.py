@@ -33,10 +33,10 @@ from hexlit.tuning.space import quoted
 if TYPE_CHECKING:  # players are imported only for a real match
     from rich.console import Console
 
-    from hexlit.arena.matches import Pair
+    from hexlit.arena.matches import Block, Pair
     from hexlit.arena.player_spec import PlayerSpec
     from hexlit.arena.ratings import Sprt
-    from hexlit.arena.tournament import Block, GameLog, PlayBlocks, Tournament
+    from hexlit.arena.tournament import GameLog, PlayBlocks, Tournament
     from hexlit.commands.match_players import PlayerFactory
 
 LARGEST_BOARD = 19
@@ -256,8 +256,8 @@ def set_up(
     import numba
 
     from hexlit.accelerate.host import usable_cores
-    from hexlit.arena.matches import balanced_openings
-    from hexlit.arena.tournament import GameLog, MatchWorker, Tournament, pairings
+    from hexlit.arena.matches import MatchWorker, balanced_openings
+    from hexlit.arena.tournament import GameLog, Tournament, pairings
     from hexlit.commands.match_players import PlayerFactory
 
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
@@ -314,7 +314,7 @@ def document_of(
         },
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
-        **standings(names, tournament.pairings, log, anchor, sprt=test_of(config), seed=config.seed),
+        **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),
     }
 
 

@@ -20,7 +20,7 @@ from hexlit.arena.measures import (
     share_of,
     variants,
 )
-from hexlit.arena.players import Judge, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import JudgingPlayer, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.truth import SolvedPositions
@@ -35,8 +35,8 @@ def positions() -> dict[str, SolvedPositions]:
     return {"games": game_positions(4, 48, seed=0), "random": random_positions(4, 40, seed=0)}
 
 
-def levels_of(evaluator: Evaluator, simulations: tuple[int, ...] = (8,), size: int = 4) -> dict[int, Judge]:
-    policy: Judge = PolicyPlayer(evaluator, size=size, batch=32)
+def levels_of(evaluator: Evaluator, simulations: tuple[int, ...] = (8,), size: int = 4) -> dict[int, JudgingPlayer]:
+    policy: JudgingPlayer = PolicyPlayer(evaluator, size=size, batch=32)
     return {0: policy} | {
         number: SearchPlayer(SearchConfig(simulations=number), evaluator, size=size, batch=32) for number in simulations
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hexlit.arena.htp.protocol import quoted
-from hexlit.arena.htp.session import HtpSession, PlayerTime, game_time
+from hexlit.arena.htp.session import HtpSession, PlayerTime
 from hexlit.arena.position import may_swap, read_first_game, replay
 from hexlit.arena.thinker import stop_at
 from hexlit.errors import UsageError
@@ -181,19 +181,12 @@ def time_left(
     if colour_text is None:
         return ", ".join(f"{COLOUR_NAMES[colour]} {session.clocks[colour]}" for colour in (BLACK, WHITE))
     colour = parse_colour(colour_text)
-    clock = session.clocks[colour]
     if left is None:
-        return str(clock)
+        return str(session.clocks[colour])
     seconds = parse_number(left, "time", 0, LONGEST_TIME)
     count = parse_whole(moves, "number of moves", 0, 999)
-    session.clocks[colour] = PlayerTime(seconds, count, clock.period, clock.period_moves)
+    session.clocks[colour] = PlayerTime(seconds, count)
     return None
-
-
-def time_settings(session: HtpSession, main: str, period: str, moves: str) -> None:
-    """Set both players' time of every game as in GTP: main time, then periods with a number of moves each."""
-    main_seconds, seconds = (parse_number(text, "time", 0, LONGEST_TIME) for text in (main, period))
-    session.set_clocks(game_time(main_seconds, seconds, parse_whole(moves, "number of moves", 0, 999)))
 
 
 def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str | None:
@@ -217,7 +210,7 @@ def param_game(session: HtpSession, name: str | None = None, value: str | None =
         session.allow_swap = bool(parse_whole(_TRUTH.get(value.lower(), value), name, 0, 1))
         session.get_ready()
     elif name == "game_time":
-        session.set_clocks(game_time(parse_number(value, name, 0, LONGEST_TIME)))
+        session.set_clocks(PlayerTime(parse_number(value, name, 0, LONGEST_TIME)))
     else:
         number = parse_number(value, name, *_RANGES[name])
         setattr(session if name == "simulations" else settings, name, number)

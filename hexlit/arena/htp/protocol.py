@@ -79,13 +79,12 @@ class Incoming:
 
     Args:
         source: file descriptor of the input.
-        greet: answers a command at once if it can, and says whether it did. After the first command that it leaves,
-            every command waits its turn.
+        write: writes the answers to questions about the program itself, at once: those before the first other command.
     """
 
-    def __init__(self, source: int, greet: Callable[[Request], bool] | None = None) -> None:
+    def __init__(self, source: int, write: Callable[[str], None] | None = None) -> None:
         self._source = source
-        self._greet = greet
+        self._write = write
         self._waiting: queue.Queue[tuple[int, Request] | None] = queue.Queue(WAITING)
         self._arrived = 0
         self._interrupted = 0
@@ -110,21 +109,15 @@ class Incoming:
             text = decode(line)
             if is_interrupt(text):
                 self._interrupted = self._arrived
-                continue
-            request = parse_request(text)
-            if request is not None and not self._greeted(request):
+            elif (request := parse_request(text)) is not None:
+                if self._write is not None and (known := known_answer(request)) is not None:
+                    with contextlib.suppress(BrokenPipeError):  # the output is closed: the next answer will notice
+                        self._write(format_reply(request, known, success=True))
+                    continue
+                self._write = None
                 self._arrived += 1
                 self._waiting.put((self._arrived, request))
         self.end()
-
-    def _greeted(self, request: Request) -> bool:
-        try:
-            if self._greet is not None and self._greet(request):
-                return True
-        except BrokenPipeError:  # the output is closed: the next answer will notice
-            pass
-        self._greet = None
-        return False
 
     def end(self) -> None:
         """End the iteration after the commands that wait now."""
@@ -227,7 +220,6 @@ COMMANDS: dict[str, Command] = {
     "all_legal_moves": Command("all_legal_moves"),
     "loadsgf": Command("loadsgf", "FILE [N]"),
     "time_left": Command("time_left", "[COLOR [SECONDS [MOVES]]]"),
-    "time_settings": Command("time_settings", "SECONDS PERIOD MOVES"),
     "param_game": Command("param_game", "[NAME [VALUE]]"),
     "hexgui-analyze_commands": Command(_menu),
     "gogui-gfx-analyze": _analysis("analyze", "gfx", "Live analysis"),
@@ -247,16 +239,9 @@ COMMANDS: dict[str, Command] = {
 }
 
 
-def greeter(write: Callable[[str], None]) -> Callable[[Request], bool]:
-    """A function that answers requests without a session by `write`, and returns whether it did."""
-
-    def greet(request: Request) -> bool:
-        command = COMMANDS.get(request.name)
-        if command is None or isinstance(command.run, str) or request.name == QUIT:
-            return False
-        if not command.takes_number(len(request.arguments)):  # an error waits its turn
-            return False
-        write(format_reply(request, command.run(*request.arguments), success=True))
-        return True
-
-    return greet
+def known_answer(request: Request) -> str | None:
+    """The answer to a question about the program itself; None where it takes a session, or is an error."""
+    command = COMMANDS.get(request.name)
+    if command is None or isinstance(command.run, str) or request.name == QUIT:
+        return None
+    return command.run(*request.arguments) if command.takes_number(len(request.arguments)) else None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp.protocol import COMMANDS, QUIT, Command, Incoming, Request, format_reply, quoted
 from hexlit.arena.position import Position, empty_position, may_swap
-from hexlit.arena.thinker import Thinker, Thought, proved_move, solved, stop_at
+from hexlit.arena.thinker import Thinker, Thought, Until, proved_move, solved, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver import Solution, Solver
@@ -36,10 +36,6 @@ class PlayerTime:
     """Seconds for all further moves, or for the next `moves` of them; None is no limit."""
     moves: int = 0
     """Moves to make in `left`; 0 is the rest of the game."""
-    period: float = 0.0
-    """Seconds of a further period, which starts when `left` is used up."""
-    period_moves: int = 0
-    """Moves in each such period; 0 without periods."""
 
     def budget(self, empty: int) -> float | None:
         """Seconds for the next move on a board with `empty` cells; None is no limit.
@@ -55,24 +51,11 @@ class PlayerTime:
         """Subtract the time of a move."""
         if self.left is None:
             return
-        self.left -= seconds
-        self.moves = max(0, self.moves - 1)
-        if self.period_moves and (self.left <= 0 or (self.moves == 0 and self.left < self.period)):
-            self.left, self.moves = self.period, self.period_moves
-        self.left = max(0.0, self.left)
+        self.left, self.moves = max(0.0, self.left - seconds), max(0, self.moves - 1)
 
     def __str__(self) -> str:
         """The seconds, or the words for no limit."""
         return "no limit" if self.left is None else f"{self.left:.1f}"
-
-
-def game_time(main: float, period: float = 0.0, period_moves: int = 0) -> PlayerTime:
-    """A player's time for a game from GTP's `time_settings`; a period without moves means no limit."""
-    if period > 0 and period_moves == 0:
-        return PlayerTime()
-    if main > 0 or period_moves == 0:
-        return PlayerTime(main, 0, period, period_moves)
-    return PlayerTime(period, period_moves, period, period_moves)
 
 
 class Loaded(NamedTuple):
@@ -106,9 +89,9 @@ class HtpSession:
     clocks: dict[int, PlayerTime] = field(default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()})
     game_time: PlayerTime | None = None
     """Time of each player when a game starts; None if it was never set: then the clocks are not reset."""
-    interrupted: Callable[[], bool] = lambda: False
+    interrupted: Until = lambda: False
     """Whether the other side has asked to stop the thinking of the present command."""
-    followed: Callable[[], bool] = lambda: False
+    followed: Until = lambda: False
     """Whether the other side has sent anything since."""
     show: Callable[[str], object] = lambda text: None
     """Writes text before the answer."""
@@ -195,7 +178,7 @@ class HtpSession:
             return proved
         return self.thinker.choose(self.position.cells, colour, simulations=self.simulations, until=until)
 
-    def _proved(self, colour: int, until: Callable[[], bool]) -> Thought | None:
+    def _proved(self, colour: int, until: Until) -> Thought | None:
         """A winning move, if the solver finds one in time. With the swap rule it solves no empty board."""
         position = self.position
         if position.size > MAX_SIZE or (self.swap and position.stones == 0):
@@ -207,9 +190,7 @@ class HtpSession:
         swap = self.swap and may_swap(position.cells, colour)
         return proved_move(solution, self.thinker, position.cells, colour, swap=swap)
 
-    def solve(
-        self, colour: int, *, seconds: float, interrupted: Callable[[], bool], nodes: int | None = None
-    ) -> Solution:
+    def solve(self, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None) -> Solution:
         """The exact solution with `colour` to move, see `solved`; proofs are kept for boards of one size."""
         if self._solver is None or self._solver.size != self.size:
             self._solver = Solver(self.size)
@@ -222,13 +203,10 @@ class HtpSession:
         return self.position
 
     def _prepare_early(self) -> None:
+        """An error is told by the first command that thinks, which prepares again."""
         loaded = self.loading.result()
         size = loaded.board if self.known_position is None else self.known_position.size
-        try:
-            loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
-        except Exception:
-            # The first command that thinks prepares again, and its answer states the error.
-            log.exception("not ready for %dx%d", size, size)
+        loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
 
 
 def serve(incoming: Incoming, write: Callable[[str], None], session: HtpSession) -> bool:

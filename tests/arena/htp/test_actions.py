@@ -121,14 +121,13 @@ def test_time_is_told_and_taken_off_by_thinking() -> None:
     assert left is not None
     assert left < 60
     assert session.clocks[-1].left is None
-    tell(session, "time_settings 300 0 0")
+    tell(session, "param_game game_time 300")
     assert ask(session, "time_left") == "= black 300.0, white 300.0"
 
 
-@pytest.mark.parametrize("line", ["time_settings 300 0 0", "param_game game_time 300"])
-def test_the_time_of_a_game_is_there_again_in_the_next(line: str) -> None:
+def test_the_time_of_a_game_is_there_again_in_the_next() -> None:
     session = session_of(3)
-    tell(session, line, "time_left b 2")
+    tell(session, "param_game game_time 300", "time_left b 2")
     ask(session, "genmove w")
     assert ask(session, "time_left b") == "= 2.0"
     for new_game in ("clear_board", "boardsize 4"):
@@ -143,9 +142,7 @@ def test_time_left_alone_is_not_forgotten_when_a_game_starts() -> None:
     assert ask(session, "time_left") == "= black 2.0, white no limit"
 
 
-@pytest.mark.parametrize(
-    "line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_settings 0 0.01 1"]
-)
+@pytest.mark.parametrize("line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_left b 0.01 1"])
 def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> None:
     session = session_of(5, simulations=30_000)
     tell(session, line)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp import actions
 from hexlit.arena.htp.protocol import COMMANDS, decode, is_interrupt, parse_request
-from hexlit.arena.htp.session import HtpSession, Loaded, PlayerTime, game_time
+from hexlit.arena.htp.session import HtpSession, Loaded, PlayerTime
 from hexlit.arena.htp.session import answer as answer_of
 from hexlit.errors import UsageError
 from tests.arena.htp.sessions import ask, converse, session_of, tell
@@ -180,25 +180,11 @@ def test_a_game_played_at_its_budget_keeps_time_to_the_end() -> None:
     assert clock.left > 0
 
 
-def test_moves_of_a_period_share_its_time() -> None:
-    clock = game_time(0, 30, 3)
+def test_a_number_of_moves_shares_the_time() -> None:
+    clock = PlayerTime(30.0, 3)
     assert clock.budget(100) == pytest.approx(30 / 3, rel=0.01)
     clock.spend(5)
     assert clock.budget(100) == pytest.approx(25 / 2, rel=0.01)
-    clock.spend(5)
-    clock.spend(5)
-    assert (clock.left, clock.moves) == (30, 3)
-
-
-def test_after_the_main_time_comes_a_period() -> None:
-    clock = game_time(10, 30, 3)
-    assert clock.left == 10
-    clock.spend(11)
-    assert (clock.left, clock.moves) == (30, 3)
-
-
-def test_a_period_without_moves_is_no_limit() -> None:
-    assert game_time(10, 1, 0).left is None
 
 
 def test_a_flag_that_has_fallen_leaves_no_time() -> None:
