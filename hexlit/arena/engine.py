@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 from hexlit.arena.matches import illegality
 from hexlit.arena.players import RESIGN, Forfeit, Player
@@ -34,14 +34,6 @@ _LONGEST_QUOTE = 200
 _ANSWER = re.compile(rb"^([=?])(.*?)\n[ \t\r]*\n", re.MULTILINE | re.DOTALL)
 
 
-class Reply(NamedTuple):
-    """An answer by the protocol."""
-
-    fine: bool
-    """Whether it begins with `=`, rather than `?`."""
-    text: str
-
-
 class EngineProcess:
     """A running program that speaks HTP. It is no child of a shell, and leads a process group of its own.
 
@@ -59,8 +51,12 @@ class EngineProcess:
             raise Forfeit(f"cannot be started: {words[0]}: {error.strerror}") from error
         self._stdin, self._stdout = (cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout))
 
-    def ask(self, command: str, seconds: float) -> Reply:
-        """Send `command` and wait for its answer; raises `Forfeit` if none comes in time, or ever."""
+    def ask(self, command: str, seconds: float) -> tuple[bool, str]:
+        """Send `command` and wait for its answer: whether it begins with `=` rather than `?`, and its text.
+
+        Raises:
+            Forfeit: none comes in time, or ever.
+        """
         deadline, output = time.monotonic() + seconds, b""
         if os.fstat(self._stderr.fileno()).st_size > MOST_GARBAGE:
             self._stderr.seek(0)  # of the program, too: they share the position
@@ -83,7 +79,7 @@ class EngineProcess:
                 start = _last_line(output)
                 raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {start!r}")
         lines = answer[2].decode(errors="replace").replace("\r", "").split("\n")
-        return Reply(answer[1] == b"=", "\n".join(line.rstrip() for line in lines).strip())
+        return answer[1] == b"=", "\n".join(line.rstrip() for line in lines).strip()
 
     def quit(self) -> None:
         """Ask the program to leave, and end it if it does not."""
@@ -169,16 +165,12 @@ class HtpEngine(Player):
         self._move_timeout = move_timeout
         self._process: EngineProcess | None = None
         self._played: tuple[int, ...] = ()
-        self.title = ""
-        """Name and version of the program in its own words, once started."""
 
     def begin(self, size: int, *, swap: bool = False) -> None:
         """See `Player`."""
         with self._ended_by_a_forfeit():
             process = self._process = self._process or EngineProcess(self._words)
-            if not self.title:
-                self.title = " ".join(self._ask(process, word, self._start_timeout) for word in ("name", "version"))
-            if not process.ask(f"boardsize {size} {size}", self._start_timeout).fine:
+            if not process.ask(f"boardsize {size} {size}", self._start_timeout)[0]:
                 self._ask(process, f"boardsize {size}", self._start_timeout)
             # Programs that do not know the parameter refuse, which is fine.
             process.ask(f"param_game allow_swap {int(swap)}", self._move_timeout)
@@ -230,10 +222,10 @@ class HtpEngine(Player):
         return cell
 
     def _ask(self, process: EngineProcess, command: str, seconds: float) -> str:
-        reply = process.ask(command, seconds)
-        if not reply.fine:
-            raise Forfeit(f"refuses {command!r}: {reply.text[:200]}")
-        return reply.text
+        fine, text = process.ask(command, seconds)
+        if not fine:
+            raise Forfeit(f"refuses {command!r}: {text[:200]}")
+        return text
 
     @contextlib.contextmanager
     def _ended_by_a_forfeit(self) -> Iterator[None]:

@@ -215,11 +215,7 @@ class Network:
 
 
 def measure_variant(
-    variant: Variant,
-    network: Network,
-    positions: SolvedPositions | None,
-    how: Thoroughness,
-    part: Part = measured_now,
+    variant: Variant, network: Network, positions: SolvedPositions | None, how: Thoroughness, part: Part = measured_now
 ) -> Document:
     """One row of the table: the match of `variant`, its optimality and each of its speeds is a `part`.
 

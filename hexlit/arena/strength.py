@@ -43,11 +43,8 @@ def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
     proof = config.proof
     if not proof.enabled or not config.every_epochs or size not in SOLVED_SIZES:
         return None
-    return {
-        "openings_right": float(size**2),
-        "search_optimality": proof.search_optimality,
-        "policy_optimality": proof.policy_optimality,
-    }
+    least = {"search_optimality": proof.search_optimality, "policy_optimality": proof.policy_optimality}
+    return {"openings_right": float(size**2)} | least
 
 
 def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
@@ -193,6 +190,5 @@ class Strength:
         opponent = SearchPlayer(self.search, rollouts, size=self.size, batch=self.batch)
         plies = min(2, self.size - 1)
         pairs = min(self.config.match_pairs * (4 if final else 1), most_openings(self.size, plies))
-        return play_match(
-            searcher, opponent, size=self.size, pairs=pairs, seed=self.config.seed, opening_plies=plies
-        ).share
+        how = {"size": self.size, "pairs": pairs, "seed": self.config.seed, "opening_plies": plies}
+        return play_match(searcher, opponent, **how).share

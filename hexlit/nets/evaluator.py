@@ -12,17 +12,7 @@ from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES, blank_planes
-from hexlit.nets.backends import (
-    DeviceRun,
-    Floats,
-    Forward,
-    HostRun,
-    OneThread,
-    Planes,
-    Run,
-    TwinForward,
-    folded_twin,
-)
+from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, OneThread, Planes, Run, TwinForward, folded_twin
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
 from hexlit.nets.fused import FusedForward

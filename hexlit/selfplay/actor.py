@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,7 +174,8 @@ class SelfPlay:
         check_search(settings.search)
         self.settings = settings
         self.games = len(slots)
-        self._search_settings = json.dumps(asdict(settings.search), sort_keys=True)
+        self._of_all: dict[str, Any] = {name: getattr(settings, name) for name in ("size", "swap", "seed")}
+        self._of_all["search"] = json.dumps(asdict(settings.search), sort_keys=True)
         plies = actions = size * size + settings.swap
         self._geometry = geometry(size)
         self._rules = compiled_rules(settings.config, settings.search, settings.seed)
@@ -305,21 +306,15 @@ class SelfPlay:
         return records
 
     def _record(self, g: int) -> GameRecord:
-        state, slot, own = self._state, self._state.slot[g], self.settings
-        plies = int(slot["ply"])
-        simulations = state.simulations[g, :plies].copy()
-        full = np.flatnonzero(simulations == self._rules.full_simulations)
+        state, slot = self._state, self._state.slot[g]
+        of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _ARRAYS[:3]}
+        full = np.flatnonzero(of_moves["simulations"] == self._rules.full_simulations)
         return GameRecord(
             **{name: slot[name].item() for name in _FACTS},
-            size=own.size,
-            swap=own.swap,
-            moves=state.moves[g, :plies].copy(),
+            **of_moves,
+            **self._of_all,
             ending=Ending.CONNECTED if slot["state"] == CONNECTED else Ending.RESIGNED,
-            values=state.values[g, :plies].copy(),
-            simulations=simulations,
             policy_plies=full.astype(np.int16),
             policies=state.policies[g, full].astype(np.float16),
             surprises=state.surprises[g, full],
-            seed=own.seed,
-            search=self._search_settings,
         )

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -150,12 +150,7 @@ def format_for(target: Path, name: str | None = None) -> RecordFormat:
 
 
 def export_games(
-    reader: GameReader,
-    target: Path,
-    form: RecordFormat,
-    *,
-    selection: Selection | None = None,
-    progress: Callable[[GameReader], None] = lambda reader: None,
+    reader: GameReader, target: Path, form: RecordFormat, *, selection: Selection | None = None
 ) -> ExportResult:
     """Write the games of `reader` to the file `target`, which is replaced when all are written.
 
@@ -168,7 +163,7 @@ def export_games(
     result = ExportResult(form.name)
     with replacing(target) as temporary:
         with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            for game in (selection or Selection()).of(reader.read(progress)):
+            for game in (selection or Selection()).of(reader):
                 file.write(_written(game, reader.recorded, form, result))
             result.bytes = file.tell()
         if not result.written:

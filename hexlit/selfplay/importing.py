@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
@@ -109,31 +108,25 @@ class ImportResult(Account):
 
 
 def import_games(
-    reader: GameReader,
-    target: Path,
-    *,
-    duplicates: Duplicates = Duplicates.SYMMETRIC,
-    stop_at_error: bool = False,
-    progress: Callable[[GameReader], None] = lambda reader: None,
+    reader: GameReader, target: Path, *, duplicates: Duplicates = Duplicates.SYMMETRIC, stop_at_error: bool = False
 ) -> ImportResult:
     """Add the games of `reader` to the store in the folder `target`, and record it in its `import.json`.
 
     Games that the store has already are skipped, so an import can be repeated, and continues after a kill.
 
     Args:
-        reader: reads the sources of `find_sources`.
+        reader: reads the sources.
         target: made if it does not exist; all its games were imported under the same rule of duplicates.
         duplicates: rule for equal games.
         stop_at_error: end at the first game that cannot be read; those before it are kept.
-        progress: called every hundred games with `reader`, which knows its position.
 
     Raises:
         UsageError: the target is no folder for these games, a file is damaged, there is nothing to import, or (with
             `stop_at_error`) a game cannot be read.
     """
     started = time.perf_counter()
-    sources, result, batch = reader.sources, ImportResult(stopped="interrupted"), list[GameRecord]()
-    for file in sources.passed_over:
+    result, batch = ImportResult(stopped="interrupted"), list[GameRecord]()
+    for file in reader.passed_over:
         result.dropped.add(file.reason, str(file.place), file.said)
     new: dict[int, tuple[bool, int, Ending]] = {}
     """Id of each game of this import -> whether it came turned, and its result."""
@@ -141,7 +134,7 @@ def import_games(
         history = _history(target, duplicates)
         _write_summary(target, duplicates, history)
         try:
-            for game in reader.read(progress):
+            for game in reader:
                 if isinstance(game, RecordError):
                     result.dropped.add(game.reason, str(game.place), game.said)
                     if stop_at_error:
@@ -177,14 +170,14 @@ def import_games(
             store.flush()
             result.in_store = len(store)
             result.seconds = round(time.perf_counter() - started, 3)
-            entry = {"files": [file_name(file) for file in sources.files], **result.as_json()}
+            entry = {"files": [file_name(file) for file in reader.files], **result.as_json()}
             _write_summary(target, duplicates, [*history, entry])
     if result.stopped:
         kept = f"{result.imported:,} new games before it are kept; on_error=skip passes over such"
         raise UsageError(f"{result.stopped}; {kept}")
     if not result.read:
         such = [f", such as {one['place']}: {one['said']}" for one in result.dropped.values()]
-        raise UsageError(f"source={sources.files[0]}: there are no games that can be read{(such or [''])[-1]}")
+        raise UsageError(f"source={reader.files[0]}: there are no games that can be read{(such or [''])[-1]}")
     return result
 
 
@@ -243,14 +236,12 @@ class Verdict(Account):
         return {"fine": self.fine, **super().as_json()}
 
 
-def verify_games(
-    reader: GameReader, *, most: int = 20, progress: Callable[[GameReader], None] = lambda reader: None
-) -> Verdict:
+def verify_games(reader: GameReader, *, most: int = 20) -> Verdict:
     """Replay every game; up to `most` problems are listed one by one, and all are counted."""
     verdict = Verdict()
     ids: set[tuple[Path, int]] = set()  # of a store, whose parts stand in one folder
     seen: dict[int, bool] = {}
-    for game in reader.read(progress):
+    for game in reader:
         if isinstance(game, RecordError):
             verdict.add(game.reason, str(game.place), game.said, most)
             continue

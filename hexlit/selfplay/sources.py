@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hexlit.errors import UsageError
@@ -18,46 +18,6 @@ SUMMARY = "import.json"
 """Account of the imports, beside the parts of the store."""
 
 SUFFIXES = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {Path(JOURNAL).suffix}
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Files with games, in reading order."""
-
-    files: tuple[Path, ...]
-    passed_over: tuple[RecordError, ...] = ()
-    """Files in the folders without a known format."""
-
-
-def find_sources(paths: Sequence[Path]) -> Sources:
-    """The files at `paths`, those in folders and their folders by name.
-
-    Raises:
-        UsageError: a path does not exist, a file has no known format, or a folder has no file with one.
-    """
-    files: dict[Path, None] = {}
-    passed_over: list[RecordError] = []
-    for path in paths:
-        if not path.exists():
-            raise UsageError(f"source={path}: there is no such file or folder")
-        if not (path.is_dir() or path.is_file()):  # such as a pipe, which cannot be read twice
-            raise UsageError(f"source={path}: is neither a file nor a folder; write what it gives to a file first")
-        usable = []
-        for file in _files_in(path) if path.is_dir() else [path]:
-            try:
-                if path.is_dir() and not (file.suffix.lower() in SUFFIXES or file.match("part-*.parquet")):
-                    raise UsageError(f"{file}: no file of games is named so")
-                if not _is_stored(file):
-                    format_of(file)
-                usable.append(file)
-            except UsageError as error:
-                if not path.is_dir():
-                    raise
-                passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
-        if not usable:
-            raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
-        files |= dict.fromkeys(usable)
-    return Sources(tuple(files), tuple(passed_over))
 
 
 def file_name(path: Path) -> str:
@@ -79,42 +39,68 @@ def _is_stored(file: Path) -> bool:
 class GameReader:
     """Reads the games of many files, and knows its position.
 
-        for game in GameReader(find_sources([Path("games")])):
+        for game in GameReader([Path("games")]):
             ...  # a GameRecord, or a RecordError that says what is wrong and where
 
     Attributes:
+        files: those at the paths, in reading order; of folders by name, and those of their folders.
+        passed_over: errors of the files in the folders without a known format.
         size: bytes of all files.
         position: bytes read so far.
         games: games so far, unreadable ones included.
         recorded: the last game as its file states it; None if it came from a store.
         file: file of the last game.
+        progress: called with the reader after every hundred games, and at the end.
     """
 
-    def __init__(self, sources: Sources) -> None:
-        self.sources = sources
-        self.size = sum(file.stat().st_size for file in sources.files)
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """For games at `paths`.
+
+        Raises:
+            UsageError: a path does not exist, a file has no known format, or a folder has no file with one.
+        """
+        self.passed_over: list[RecordError] = []
+        self.files = list(dict.fromkeys(file for path in paths for file in self._files_at(path)))
+        self.size = sum(file.stat().st_size for file in self.files)
         self.position = 0
         self.games = 0
         self.recorded: RecordedGame | None = None
         self.file = Path()
+        self.progress: Callable[[GameReader], None] = lambda reader: None
+
+    def _files_at(self, path: Path) -> list[Path]:
+        if not path.exists():
+            raise UsageError(f"source={path}: there is no such file or folder")
+        if not (path.is_dir() or path.is_file()):  # such as a pipe, which cannot be read twice
+            raise UsageError(f"source={path}: is neither a file nor a folder; write what it gives to a file first")
+        usable = []
+        for file in _files_in(path) if path.is_dir() else [path]:
+            try:
+                if path.is_dir() and not (file.suffix.lower() in SUFFIXES or file.match("part-*.parquet")):
+                    raise UsageError(f"{file}: no file of games is named so")
+                if not _is_stored(file):
+                    format_of(file)
+                usable.append(file)
+            except UsageError as error:
+                if not path.is_dir():
+                    raise
+                self.passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
+        if not usable:
+            raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
+        return usable
 
     def __iter__(self) -> Iterator[GameRecord | RecordError]:
         """The games in order; a file that has become unreadable gives an error, too."""
-        for file in self.sources.files:
+        for file in self.files:
             before = self.position
             self.file = file
             for game in self._stored(file) if _is_stored(file) else self._written(file):
                 self.games += 1
                 yield game
+                if self.games % GAMES_BETWEEN_REPORTS == 0:
+                    self.progress(self)
             self.position = before + (file.stat().st_size if file.exists() else 0)
-
-    def read(self, progress: Callable[["GameReader"], None]) -> Iterator[GameRecord | RecordError]:
-        """The games in order; `progress` is called after every hundred of them, and at the end."""
-        for game in self:
-            yield game
-            if self.games % GAMES_BETWEEN_REPORTS == 0:
-                progress(self)
-        progress(self)
+        self.progress(self)
 
     def claims_another_winner(self, game: GameRecord) -> bool:
         """Whether the file of the last `game` names the loser as its winner."""

@@ -46,10 +46,7 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "winner": (pa.int8(), "1 Black, -1 White, 0 unknown; only claimed by the source where ending is unfinished."),
     "ending": (pa.string(), "connected, resigned, forfeited or unfinished."),
     "opening": (pa.int16(), "Plies at the start that nobody chose, such as random ones; never learned from."),
-    "values": (
-        _FLOATS,
-        "Searched value before each move for the player to move, -1 to 1; 0 without one. [T] or empty",
-    ),
+    "values": (_FLOATS, "Searched value before each move for the player to move, -1 to 1; 0 without one. [T] or empty"),
     "simulations": (pa.list_(pa.int16()), "Simulations of the search for each move. [T] or empty"),
     "policy_plies": (pa.list_(pa.int16()), "Plies whose searched policy is kept. [K]"),
     "policies": (
@@ -68,15 +65,10 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "source": (pa.string(), "Where an imported game was read, file:line."),
 }
 
-PART_SCHEMA = described(
-    pa.schema(
-        [(name, kind) for name, (kind, _) in _COLUMNS.items()],
-        # Version 1 had no black, white and source, version 2 no surprises, version 3 no descriptions and no moves_text.
-        metadata={"hexlit": "games, version 4"},
-    ),
-    _ABOUT,
-    {name: said for name, (_, said) in _COLUMNS.items()},
-)
+# Version 1 had no black, white and source, version 2 no surprises, version 3 no descriptions and no moves_text.
+_PLAIN = pa.schema([(name, kind) for name, (kind, _) in _COLUMNS.items()], metadata={"hexlit": "games, version 4"})
+
+PART_SCHEMA = described(_PLAIN, _ABOUT, {name: said for name, (_, said) in _COLUMNS.items()})
 """The columns of a part file."""
 
 SCHEMA = PART_SCHEMA.remove(PART_SCHEMA.get_field_index(MOVES_TEXT))
@@ -269,10 +261,10 @@ class GameStore(AbstractContextManager["GameStore"]):
         """Write the journal to a part file, and let other processes open the store."""
         if self._closed:  # another process may be writing by now
             return
+        self._closed = True
         try:
             self.flush()
         finally:
-            self._closed = True
             self._lock.release()
 
     def __exit__(self, *error: object) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hexlit.arena.engine import EngineProcess, HtpEngine, Reply
+from hexlit.arena.engine import EngineProcess, HtpEngine
 from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -71,7 +71,6 @@ def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Star
         str(log),
     )
     player.begin(3)
-    assert player.title == "fake 1"
     assert move_of(player, []) == 0
     assert move_of(player, [0, 8]) == 1
     assert move_of(player, [4]) == 0
@@ -163,7 +162,6 @@ def test_by_the_swap_rule_too_an_illegal_move_loses(
             (),
             None,
         ),
-        ("def version(words): print('? none\\n', flush=True)", (), "refuses 'version': none"),
         ("def boardsize(words): print('? too small\\n', flush=True)", (), "refuses 'boardsize 3': too small"),
         ("def play(words): print('? illegal move\\n', flush=True)", (4,), "refuses 'play b b2': illegal move"),
         ("def genmove(words): print('? no idea\\n', flush=True)", (), "refuses 'genmove b': no idea"),
@@ -179,7 +177,7 @@ def test_by_the_swap_rule_too_an_illegal_move_loses(
         ("def genmove(words): sys.exit(3)", (), "ended with exit status 3 at 'genmove b'"),
         ("def genmove(words): os.kill(os.getpid(), 9)", (), "ended by signal 9 at 'genmove b'"),
         ("def genmove(words): print('= a', end='', flush=True); sys.exit(0)", (), "ended with exit status 0"),
-        ("raise ValueError('no model here')", (), "at 'name'; its last words: ValueError: no model here"),
+        ("raise ValueError('no model here')", (), "at 'boardsize 3 3'; its last words: ValueError: no model here"),
     ],
 )
 def test_answers_and_what_is_wrong_with_them(
@@ -198,13 +196,13 @@ def test_answers_and_what_is_wrong_with_them(
     "changes",
     [
         "time.sleep(60)",
-        "def name(words): time.sleep(60)",
-        "def name(words): print('hello there', flush=True)",
-        "def name(words): print('= half an answer', flush=True)",
+        "def boardsize(words): time.sleep(60)",
+        "def boardsize(words): print('hello there', flush=True)",
+        "def boardsize(words): print('= half an answer', flush=True)",
     ],
 )
 def test_who_keeps_silent_loses(start: Start, changes: str) -> None:
-    assert note_of(start(f"{changes}\n", start_timeout=0.3)).startswith("no answer to 'name' within 0.3 s")
+    assert note_of(start(f"{changes}\n", start_timeout=0.3)).startswith("no answer to 'boardsize 3 3' within 0.3 s")
 
 
 def test_what_is_said_instead_of_an_answer_stands_in_the_note(start: Start) -> None:
@@ -221,7 +219,7 @@ def test_what_is_said_instead_of_an_answer_stands_in_the_note(start: Start) -> N
     ],
 )
 def test_who_cannot_stop_talking_loses_at_once(start: Start, changes: str, note: str) -> None:
-    assert note in note_of(start(f"def name(words):\n  {changes}\n"))
+    assert note in note_of(start(f"def boardsize(words):\n  {changes}\n"))
 
 
 def test_a_slow_program_is_waited_for_as_long_as_it_may_take(start: Start) -> None:
@@ -333,7 +331,7 @@ def test_ctrl_c_while_a_program_is_asked_to_leave_leaves_none_behind(
     player = start()
     child = _begun(player)
 
-    def interrupted(self: EngineProcess, command: str, seconds: float) -> Reply:
+    def interrupted(self: EngineProcess, command: str, seconds: float) -> tuple[bool, str]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(EngineProcess, "ask", interrupted)

@@ -168,13 +168,15 @@ KILLED = """
 import sys
 from pathlib import Path
 from hexlit.selfplay import importing, sources
-from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.sources import GameReader
 importing.GAMES_AT_ONCE = 10
 def slow(reader):
     print(reader.games, flush=True)
     import time; time.sleep(0.02)
 sources.GAMES_BETWEEN_REPORTS = 10
-importing.import_games(GameReader(find_sources([Path(sys.argv[1])])), Path(sys.argv[2]), progress=slow)
+reader = GameReader([Path(sys.argv[1])])
+reader.progress = slow
+importing.import_games(reader, Path(sys.argv[2]))
 """
 
 
@@ -251,13 +253,13 @@ SLOWLY = """
 import sys, time
 from pathlib import Path
 from hexlit.selfplay import importing
-from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.sources import GameReader
 
 def slowly(target, duplicates):
     print("importing", flush=True)
     time.sleep(600)
 importing._history = slowly
-importing.import_games(GameReader(find_sources([Path(sys.argv[1])])), Path(sys.argv[2]))
+importing.import_games(GameReader([Path(sys.argv[1])]), Path(sys.argv[2]))
 """
 
 

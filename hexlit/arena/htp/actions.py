@@ -85,10 +85,8 @@ def boardsize(session: HtpSession, *numbers: str) -> None:
 
 def playable(width: int, height: int) -> int:
     """Rows of a playable board; raises `UsageError` for any other."""
-    if width != height:
-        raise UsageError(f"unsupported board size {width}x{height}: boards have as many rows as columns")
-    if not SMALLEST_BOARD <= width <= LARGEST_BOARD:
-        raise UsageError(f"unsupported board size {width}: sizes are {SMALLEST_BOARD} to {LARGEST_BOARD}")
+    if width != height or not SMALLEST_BOARD <= width <= LARGEST_BOARD:
+        raise UsageError(f"board size {width}x{height}: must be square, {SMALLEST_BOARD} to {LARGEST_BOARD} rows")
     return width
 
 
@@ -138,10 +136,8 @@ def undo(session: HtpSession) -> None:
 def showboard(session: HtpSession) -> str:
     """The board for a person."""
     position = session.position
-    state = (
-        f"{COLOUR_NAMES[position.winner]} has won" if position.winner else f"{COLOUR_NAMES[position.to_move]} to move"
-    )
-    return f"\n{board_text(position.cells, position.size)}\n{state}"
+    colour, state = (position.winner, "has won") if position.winner else (position.to_move, "to move")
+    return f"\n{board_text(position.cells, position.size)}\n{COLOUR_NAMES[colour]} {state}"
 
 
 def final_score(session: HtpSession) -> str:
@@ -233,9 +229,9 @@ def network_influence(session: HtpSession, colour: str) -> str:
     """As the map, as colours."""
     chances = _chances(session, colour)
     spots = " ".join(f"{format_cell(cell, session.size)} {chance:.3f}" for cell, chance in chances.items())
-    best = max(chances, key=lambda cell: chances[cell])
+    best, chance = max(chances.items(), key=lambda entry: entry[1])
     best_name = format_cell(best, session.size)
-    return f"INFLUENCE {spots}\nTEXT best after one move: {best_name}, winning chance {chances[best]:.2f}"
+    return f"INFLUENCE {spots}\nTEXT best after one move: {best_name}, winning chance {chance:.2f}"
 
 
 def network_value(session: HtpSession, colour: str) -> str:
