@@ -144,7 +144,7 @@ def solved(
     except UnsolvedError as error:
         if interrupted():
             raise UsageError("interrupted") from error
-        limits = f"solver_seconds={seconds:g}" + (f" and solver_nodes={nodes}" if nodes is not None else "")
+        limits = f"solver_seconds={seconds:g} solver_nodes={nodes or 'null'}"
         raise UsageError(f"not solved within {limits}; with more stones it may be") from error
 
 

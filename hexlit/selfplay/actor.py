@@ -168,9 +168,6 @@ class SelfPlay:
         """
         size, groups, parts = settings.size, settings.groups, settings.parts
         slots = slots_of(settings.games, settings.part, parts)
-        if not 1 <= groups <= len(slots):
-            needed = f"{parts} processes with {groups} groups each need {parts * groups} or more"
-            raise UsageError(f"selfplay.games={settings.games}: {needed}")
         check_search(settings.search)
         self.settings = settings
         self.games = len(slots)

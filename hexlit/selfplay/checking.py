@@ -4,7 +4,7 @@ It checks all that compiled code and learning trust: no empty field, values in t
 `hexlit.selfplay.importing` compares the result with the board.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,42 +37,12 @@ _LENGTHS = {"values": "moves", "simulations": "moves", "surprises": "policy_plie
 """A column of lists -> the one whose lists are as long, unless its own are empty."""
 
 
-class Fault(NamedTuple):
-    """The error of one row."""
-
-    row: int
-    """Number of the row, from 0."""
-    reason: str
-    """A few words for the kind of error."""
-    said: str
-    """One sentence about this row."""
+Fault = tuple[str, str]
+"""The error of a row: a few words for its kind, and one sentence about this row."""
 
 
-class _List(NamedTuple):
-    """A column of lists."""
-
-    values: NDArray[Any]
-    """Values of all rows, one row after the other; 0 or NaN for an empty field."""
-    lengths: NDArray[np.int64]
-    """Length of the list of each row, `[R]`."""
-
-    @classmethod
-    def of(cls, column: pa.Array) -> "_List":
-        lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        return cls(_filled(column.flatten()), lengths)
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """The row of each value."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-    def rows_with(self, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Rows with a `wrong` value, `[R]`."""
-        return np.bincount(self.rows[wrong], minlength=len(self.lengths)) > 0
-
-
-def faults_of(table: pa.Table) -> list[Fault]:
-    """The errors of `table` in the order of its rows, one per row at most.
+def faults_of(table: pa.Table) -> dict[int, Fault]:
+    """The errors of `table` by the number of the row, from 0, in their order; one per row at most.
 
     The table has columns of `hexlit.selfplay.store.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
     `ending`, `opening` and `values` at least.
@@ -82,45 +52,49 @@ def faults_of(table: pa.Table) -> list[Fault]:
     def mark(wrong: NDArray[np.bool_], reason: str, said: str, values: Any = None) -> None:
         """Give this fault to the `wrong` rows without one; `said` is formatted with the row's entry of `values`."""
         for row in np.flatnonzero(wrong).tolist():
-            faults.setdefault(row, Fault(row, reason, said if values is None else said.format(values[row])))
+            faults.setdefault(row, (reason, said if values is None else said.format(values[row])))
+
+    def rows_with(name: str, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Rows with a `wrong` value in the lists of the column, `[R]`."""
+        return np.bincount(row_of[name][wrong], minlength=table.num_rows) > 0
 
     columns = {name: table.column(name).combine_chunks() for name in table.column_names if table.num_rows}
     if not columns:
-        return []
-    lists = {name: _List.of(column) for name, column in columns.items() if pa.types.is_list(column.type)}
+        return {}
+    lists = {name: _filled(column.flatten()) for name, column in columns.items() if pa.types.is_list(column.type)}
+    lengths = {name: _filled(columns[name].value_lengths()).astype(np.int64) for name in lists}
+    row_of = {name: np.repeat(np.arange(table.num_rows), count) for name, count in lengths.items()}
     plain = {name: _filled(columns[name]) for name in _PLAIN if name in columns}
     for name, column in columns.items():
         if name not in LATER_COLUMNS:
             empty = column.is_null().to_numpy(zero_copy_only=False)
             if name in lists:
-                empty = empty | lists[name].rows_with(column.flatten().is_null().to_numpy(zero_copy_only=False))
+                empty = empty | rows_with(name, column.flatten().is_null().to_numpy(zero_copy_only=False))
             mark(empty, "empty field", f"{name} is empty")
     for name, (least, most) in _RANGES.items():
         if name in plain:
             wrong = (plain[name] < least) | (plain[name] > most)
             mark(wrong, name, f"{name}={{}}: must be from {least} to {most}", plain[name])
         elif name in lists:
-            values = lists[name].values
-            sound = (values >= least) & (values <= most)  # a NaN is not
-            mark(lists[name].rows_with(~sound), name, f"{name}: each must be from {least:g} to {most:g}")
-    ending, opening, moves = plain["ending"].astype(str), plain["opening"], lists["moves"]
+            sound = (lists[name] >= least) & (lists[name] <= most)  # a NaN is not
+            mark(rows_with(name, ~sound), name, f"{name}: each must be from {least:g} to {most:g}")
+    ending, opening, plies = plain["ending"].astype(str), plain["opening"], lengths["moves"]
     mark(~np.isin(ending, [str(one) for one in Ending]), "ending", f"ending={{}}: must be {', '.join(Ending)}", ending)
-    mark((opening < 0) | (opening > moves.lengths), "opening", "opening={}: must be within the moves", opening)
+    mark((opening < 0) | (opening > plies), "opening", "opening={}: must be within the moves", opening)
     size = np.where((plain["size"] < SMALLEST) | (plain["size"] > LARGEST), SMALLEST, plain["size"]).astype(np.int64)
-    ply = _illegal_plies(np.ascontiguousarray(moves.values, np.int64), moves.lengths, size, plain["swap"])
+    ply = _illegal_plies(np.ascontiguousarray(lists["moves"], np.int64), plies, size, plain["swap"])
     mark(ply > 0, "illegal move", "move {} is no free cell, and no swap that the rule allows", ply)
     for name, other in _LENGTHS.items():
         if name in lists:
-            lengths = lists[name].lengths
-            wrong = (lengths != 0) & (lengths != lists[other].lengths)
+            wrong = (lengths[name] != 0) & (lengths[name] != lengths[other])
             mark(wrong, name, f"{name}: must be as many as {other}, or none")
     if "policies" in lists:
-        kept, lengths = lists["policy_plies"], lists["policies"].lengths
-        outside = (kept.values < 0) | (kept.values >= moves.lengths[kept.rows])
-        mark(kept.rows_with(outside), "policies", "there is a policy of no move")
-        wrong = lengths != kept.lengths * (size**2 + plain["swap"])
-        mark(wrong, "policies", "there are {} numbers, not one for each action of each policy", lengths)
-    return [faults[row] for row in sorted(faults)]
+        kept, numbers = lists["policy_plies"], lengths["policies"]
+        outside = (kept < 0) | (kept >= plies[row_of["policy_plies"]])
+        mark(rows_with("policy_plies", outside), "policies", "there is a policy of no move")
+        wrong = numbers != lengths["policy_plies"] * (size**2 + plain["swap"])
+        mark(wrong, "policies", "there are {} numbers, not one for each action of each policy", numbers)
+    return dict(sorted(faults.items()))
 
 
 @kernel

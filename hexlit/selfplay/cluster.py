@@ -118,7 +118,6 @@ class Shares:
 
     def restart(self, starts: list[Snapshot]) -> None:
         """Continue from `starts` instead; not during a round."""
-        assert not self._rounds
         self._starts = list(starts)
         self._due: list[NDArray[np.int64]] = [start["slot.game_id"].astype(np.int64) for start in starts]
         self._first = 0
@@ -163,8 +162,8 @@ class Shares:
         Raises:
             WrongNewsError: games that are invalid, or not those of `share`.
         """
-        for fault in faults_of(to_table(news.records)) if news.records else []:
-            raise WrongNewsError(f"game {news.records[fault.row].game_id} is none: {fault.said}")
+        for row, (_, said) in faults_of(to_table(news.records)).items():
+            raise WrongNewsError(f"game {news.records[row].game_id} is none: {said}")
         fresh = self.accept(share, news.records, news.counts)
         done = [] if news.after is None else self.finish(share, news.after)
         now = self._clock()
@@ -315,7 +314,6 @@ class RayPlayers:
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
         """See `SelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
-        assert request.past is None, "the configuration refuses reanalysis on Ray"
         shares = self._start()
         if self._published is None or self._published[0] is not request.weights:
             self._published = request.weights, self._actors.put(request.weights)

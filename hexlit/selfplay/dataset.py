@@ -18,7 +18,7 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import inline, kernel
 from hexlit.hex.record import Ending
 from hexlit.hex.rng import GOLDEN, key, mix, uniform
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, drawn_part, with_policy
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Ints, Part, drawn_part, with_policy
 from hexlit.selfplay.store import checked_table, part_files
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
@@ -267,12 +267,7 @@ def split_games(
 
 @kernel
 def _draws(
-    moves: NDArray[np.int16],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    seed: int,
-    purpose: int,
-    table: Geometry,
+    moves: NDArray[np.int16], starts: Ints, lengths: Ints, seed: int, purpose: int, table: Geometry
 ) -> NDArray[np.float64]:
     """For each game a number in [0, 1) that depends on its first moves, `seed` and `purpose`, `[G]`."""
     drawn = np.empty(len(starts))

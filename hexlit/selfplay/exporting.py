@@ -82,10 +82,9 @@ class Overview:
 
     def as_json(self, most: int = 10) -> dict[str, Any]:
         """Plain values by name, with the `most` most frequent openings and players."""
-        counts = self.counts
+        counts, won = self.counts, self.counts["black_won"]
         openings = [
-            {"board": size, "moves": format_moves(moves, size), "games": games}
-            | {"black_won": counts["black_won"][size, moves]}
+            {"board": size, "moves": format_moves(moves, size), "games": games, "black_won": won[size, moves]}
             for (size, moves), games in counts["opening"].most_common(most)
         ]
         players = counts["player"].most_common(most)
@@ -188,12 +187,13 @@ def _written(
     try:
         text = form.write(said)
         read = next(iter(form.read(text.splitlines(keepends=True), "")), RecordError("", "nothing is there"))
-        back = read if isinstance(read, RecordError) else as_record(read)
+        if isinstance(read, RecordError):
+            raise read
+        back = as_record(read)
+        if back.size != game.size or back.moves.tolist() != game.moves.tolist():
+            raise RecordError("", f"would not be the same game in {form.name}")
     except RecordError as error:
         result.not_written.add(error.said, game.source, error.said)
-        return ""
-    if isinstance(back, RecordError) or back.size != game.size or back.moves.tolist() != game.moves.tolist():
-        result.not_written.add(f"would not be the same game in {form.name}", game.source, str(back))
         return ""
     result.written += 1
     for one, other, names in ((game, back, _OF_A_RECORD), (said, read, _OF_A_FILE)):

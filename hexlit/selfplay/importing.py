@@ -173,8 +173,7 @@ def import_games(
             entry = {"files": [file_name(file) for file in reader.files], **result.as_json()}
             _write_summary(target, duplicates, [*history, entry])
     if result.stopped:
-        kept = f"{result.imported:,} new games before it are kept; on_error=skip passes over such"
-        raise UsageError(f"{result.stopped}; {kept}")
+        raise UsageError(f"{result.stopped}; {result.imported:,} new games before it are kept, see on_error=skip")
     if not result.read:
         such = [f", such as {one['place']}: {one['said']}" for one in result.dropped.values()]
         raise UsageError(f"source={reader.files[0]}: there are no games that can be read{(such or [''])[-1]}")
@@ -188,13 +187,12 @@ def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
         if part_files(target):
             raise UsageError(f"target={target}: its games were not imported, there is no {SUMMARY}")
         return []
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-        rule, history = str(summary["duplicates"]), list(summary["imports"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error})") from error
-    if rule != duplicates:
-        raise UsageError(f"target={target}: its games were imported with duplicates={rule}; set the same")
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    if summary["duplicates"] != duplicates:
+        raise UsageError(
+            f"target={target}: its games were imported with duplicates={summary['duplicates']}; set the same"
+        )
+    history: list[dict[str, Any]] = summary["imports"]
     return history
 
 
@@ -273,8 +271,7 @@ def wrong_result(game: GameRecord) -> str:
     winner = (BLACK if won_after % 2 else WHITE) if won_after else 0
     if game.ending == Ending.CONNECTED or winner:
         if winner != game.winner or game.ending != Ending.CONNECTED:
-            said = f"{_NAMES[game.winner]} is said to have won ({game.ending})"
-            return f"{said}, but {_NAMES[winner]} has connected"
+            return f"{_NAMES[game.winner]} is said to have won ({game.ending}), but {_NAMES[winner]} has connected"
     elif game.ending != Ending.UNFINISHED and not game.winner:
         return f"{game.ending}, but the winner is {game.winner}"
     return ""

@@ -106,15 +106,9 @@ def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> R
 
 def empty_games(games: int, plies: int, actions: int) -> Games:
     """Room for `games` games of up to `plies` moves."""
-    return Games(
-        slot=np.zeros(games, SLOT),
-        moves=np.zeros((games, plies), np.int16),
-        values=np.zeros((games, plies), np.float32),
-        simulations=np.zeros((games, plies), np.int16),
-        policies=np.zeros((games, plies, actions), np.float32),
-        surprises=np.zeros((games, plies), np.float32),
-        row=np.zeros((games, actions), np.float32),
-    )
+    shapes = {"slot": (games,), "policies": (games, plies, actions), "row": (games, actions)}
+    kinds = {"slot": SLOT, "moves": np.int16, "simulations": np.int16}
+    return Games._make(np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32)) for one in Games._fields)
 
 
 FULL, FAST = 0, 1

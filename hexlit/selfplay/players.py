@@ -121,9 +121,7 @@ def compile_play(settings: GamesSettings) -> None:
     games: list[GameRecord] = []
     actor = SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1))
     counts = actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
-    if settings.config.reanalyse_share:
-        past = chosen_positions(games, 1, seed=0, round=0)
-        assert past is not None
+    if settings.config.reanalyse_share and (past := chosen_positions(games, 1, seed=0, round=0)) is not None:
         actor.search_again(UniformEvaluator(), past, counts)
 
 

@@ -35,7 +35,7 @@ _ABOUT = (
 )
 
 MOVES_TEXT = "moves_text"
-_FLOATS = pa.list_(pa.float32())
+_FLOATS, _HALVES = pa.list_(pa.float32()), pa.list_(pa.float16())
 
 _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "game_id": (pa.int64(), "Number of the game, unique in its store; in self-play also the key of its random draws."),
@@ -49,11 +49,7 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "values": (_FLOATS, "Searched value before each move for the player to move, -1 to 1; 0 without one. [T] or empty"),
     "simulations": (pa.list_(pa.int16()), "Simulations of the search for each move. [T] or empty"),
     "policy_plies": (pa.list_(pa.int16()), "Plies whose searched policy is kept. [K]"),
-    "policies": (
-        pa.list_(pa.float16()),
-        "Searched policies of policy_plies one after the other: K * A probabilities by cell index of the board, with "
-        "swap one more for it. A = size * size + swap.",
-    ),
+    "policies": (_HALVES, "Searched policies of policy_plies in turn: K * A probabilities, A = size * size + swap."),
     "surprises": (_FLOATS, "Kullback-Leibler divergence of each kept policy from the prior, in nats. [K] or empty"),
     "network_version": (pa.int32(), "Epochs that the network had been trained when the game started."),
     "seed": (pa.int64(), "Seed of the run."),
@@ -75,16 +71,8 @@ SCHEMA = PART_SCHEMA.remove(PART_SCHEMA.get_field_index(MOVES_TEXT))
 """The columns that say all of a game: what is read, and what a journal has."""
 
 
-def moves_text(record: GameRecord) -> str:
-    """The moves of `record` by name, `?` for a number that is no move on its board."""
-    names = _names(record.size)
-    return " ".join([names.get(move, "?") for move in record.moves.tolist()])
-
-
-@cache
-def _names(size: int) -> dict[int, str]:
-    """Move -> its name; looked up, because stores write millions of them."""
-    return {move: format_cell(move, size) for move in range(size * size + 1)}
+_name = cache(format_cell)
+"""Looked up, because stores write millions of them."""
 
 
 log = logging.getLogger(__name__)
@@ -97,7 +85,8 @@ def to_table(records: Sequence[GameRecord], schema: pa.Schema = SCHEMA) -> pa.Ta
     columns: dict[str, list[Any]] = {
         name: [getattr(record, name) for record in records] for name in schema.names if name != MOVES_TEXT
     }
-    columns[MOVES_TEXT] = [moves_text(record) for record in records] if MOVES_TEXT in schema.names else []
+    if MOVES_TEXT in schema.names:
+        columns[MOVES_TEXT] = [" ".join([_name(move, one.size) for move in one.moves.tolist()]) for one in records]
     columns["ending"] = [str(ending) for ending in columns["ending"]]
     columns["policies"] = [policies.ravel() for policies in columns["policies"]]
     return pa.table(columns, schema)
@@ -137,9 +126,7 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
         UsageError: the file is damaged, or not a part of a store.
     """
     table = read_table(file)
-    wrong = {
-        fault.row: RecordError(fault.reason, fault.said, Place(str(file), fault.row + 1)) for fault in faults_of(table)
-    }
+    wrong = {row: RecordError(*fault, Place(str(file), row + 1)) for row, fault in faults_of(table).items()}
     rows = range(table.num_rows)
     sound = iter(to_records(table.filter(pa.array([row not in wrong for row in rows], pa.bool_())) if wrong else table))
     games = [wrong[row] if row in wrong else next(sound) for row in rows]
@@ -161,8 +148,8 @@ def checked_table(file: Path, columns: list[str] | None = None) -> pa.Table:
         UsageError: the file is damaged, not a part of a store, or has an invalid row; part and row are named.
     """
     table = read_table(file, columns)
-    for fault in faults_of(table):
-        raise UsageError(f"{file}, row {fault.row + 1}: {fault.said}; hexlit games verify finds all")
+    for row, (_, said) in faults_of(table).items():
+        raise UsageError(f"{file}, row {row + 1}: {said}; hexlit games verify finds all")
     return table
 
 
@@ -286,8 +273,7 @@ class GameStore(AbstractContextManager["GameStore"]):
                 games |= {record.game_id: record for record in read_records(part) if record.game_id in missing}
                 missing -= games.keys()
         if missing:
-            count = f"{len(missing)} of the games that the checkpoint trains on are missing, such as {min(missing)}"
-            raise UsageError(f"{self.folder}: {count}; restore the part files, or start a new run")
+            raise UsageError(f"{self.folder}: {len(missing)} games of the checkpoint are missing, as {min(missing)}")
         return [games[game_id] for game_id in ids]
 
     def _write_part(self, records: list[GameRecord]) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.row("E14")
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records of light games are sound; looking at each batch takes longer than all the rest."""
     monkeypatch.setattr("hexlit.selfplay.cluster.to_table", lambda records: None)
-    monkeypatch.setattr("hexlit.selfplay.cluster.faults_of", lambda table: [])
+    monkeypatch.setattr("hexlit.selfplay.cluster.faults_of", lambda table: {})
 
 
 def kill_all(workers: LightWorkers, *lost: int) -> None:
@@ -142,7 +142,7 @@ def test_a_worker_that_sends_what_is_no_game_is_ended_and_its_share_played_again
     broken = replace(light_game(0, 0), moves=np.array([0, 0, 2], np.int16))
     with caplog.at_level(logging.WARNING):
         workers.dispatch.heard(0, GameNews([broken], SelfPlayCounts(), 0.0, None))
-    assert "an actor was lost on host-0 (game 0 is none: ply 2: a1 is taken)" in caplog.text
+    assert "an actor was lost on host-0 (game 0 is none: move 2 is no free cell" in caplog.text
     assert workers.present == {1}
     while not learner.rounds[0].ended.done():
         assert workers.step()

@@ -436,8 +436,3 @@ def test_an_error_of_the_evaluator_comes_out(groups: int) -> None:
 
     with pytest.raises(ArithmeticError, match="the network broke"):
         SelfPlay(GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3, groups=groups)).play(Broken(), positions=10)
-
-
-def test_groups_need_a_game_each() -> None:
-    with pytest.raises(UsageError, match="selfplay.games=2: 1 processes with 3 groups each need 3 or more"):
-        SelfPlay(GamesSettings(PLAY, SEARCH, size=3, games=2, groups=3, seed=0))

@@ -17,6 +17,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
 from hexlit.selfplay import dataset
 from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.store import to_table
 from tests.selfplay import opens_games
 from tests.selfplay.recorded_games import expected, opened, plies_of, random_game, random_games, save, seen
 from tests.selfplay.test_window import random_game as searched_game
@@ -217,7 +218,10 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     part.unlink()
     wrong = random_game(1, 4)
     for number, moves in enumerate(([3, 16, 2, 16], [-1, 3], [17, 1], [16, 1])):
-        broken = save(tmp_path / f"broken{number}", [replace(wrong, moves=np.array(moves, np.int16), opening=0)])
+        broken = tmp_path / f"broken{number}"
+        broken.mkdir()
+        table = to_table([replace(wrong, moves=np.array(moves, np.int16), opening=0)])
+        pq.write_table(table, broken / "part-000000.parquet")
         with pytest.raises(UsageError, match="row 1: move [123] is no free cell"):
             opened(broken, swap=True)
 

@@ -147,13 +147,6 @@ def test_a_file_without_a_game_is_an_error(text: str, tmp_path: Path) -> None:
         import_games(read(tmp_path / "games.wolve"), tmp_path / "store")
 
 
-def test_a_broken_summary_is_refused(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "store").mkdir()
-    (tmp_path / "store" / SUMMARY).write_text("{")
-    with pytest.raises(UsageError, match=r"its import\.json cannot be read"):
-        import_games(read(file), tmp_path / "store")
-
-
 def test_a_file_that_contradicts_its_game_is_not_believed_and_noted(tmp_path: Path) -> None:
     (tmp_path / "games.sgf").write_text(
         "(;GM[11]SZ[3]RE[B+];B[b2];W[a1];B[resign])(;GM[11]SZ[3]RE[W+];W[b2];B[a1];W[resign])"

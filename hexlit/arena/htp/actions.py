@@ -52,15 +52,7 @@ def parse_colour(text: str) -> int:
 
 def parse_move(text: str, size: int) -> int | None:
     """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case. Raises `UsageError`."""
-    if text.lower() == RESIGN:
-        return None
-    if text.lower() == SWAP:
-        return size * size
-    with contextlib.suppress(UsageError):
-        if (cell := parse_cell(text, size)) < size * size:
-            return cell
-    last = format_cell(size * size - 1, size)
-    raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed")
+    return None if text.lower() == RESIGN else parse_cell(text, size)
 
 
 def parse_number(text: str, name: str, least: float, most: float, kind: Callable[[str], float] = float) -> float:

@@ -244,14 +244,17 @@ def test_exact_winning_moves_are_those_of_the_solved_openings(size: int) -> None
 
 def test_a_position_that_takes_too_long_or_is_too_large_for_the_solver_is_refused() -> None:
     assert ask(session_of(6, solver_nodes=1), "hexlit-winning b").startswith(
-        "? not solved within solver_seconds=30 and solver_nodes=1;"
+        "? not solved within solver_seconds=30 solver_nodes=1;"
     )
     assert ask(session_of(9), "hexlit-winning b") == "? positions are solved on boards up to 8x8"
 
 
 def test_the_solver_stops_at_its_time_and_at_an_interrupt_and_answers_the_next_question() -> None:
     session = session_of(8, solver_seconds=0.05)
-    assert ask(session, "hexlit-winning b") == "? not solved within solver_seconds=0.05; with more stones it may be"
+    assert (
+        ask(session, "hexlit-winning b")
+        == "? not solved within solver_seconds=0.05 solver_nodes=null; with more stones it may be"
+    )
     session.settings.solver_seconds = 1e6
     session.interrupted = lambda: True
     assert ask(session, "dfpn-solve-state b") == "? interrupted"

@@ -79,8 +79,9 @@ def test_moves_are_read_in_any_case(text: str, move: int | None) -> None:
 @given(st.text(max_size=300).filter(lambda text: not text.isalnum()))
 def test_what_is_no_move_no_colour_and_no_number_is_named_in_one_printable_line(text: str) -> None:
     for parse in (parse_colour, lambda text: parse_move(text, 3), lambda text: parse_whole(text, "size", 1, 9)):
-        with pytest.raises(UsageError, match=r"^[ -~]{1,800}$"):
+        with pytest.raises(UsageError) as refused:
             parse(text)
+        assert str(refused.value).isprintable()
 
 
 def incoming_of(content: bytes, chunk: int = 65536) -> Incoming:

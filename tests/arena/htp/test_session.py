@@ -117,7 +117,7 @@ def test_every_listed_command_is_known_and_no_other() -> None:
         ("play b", "? play takes COLOR MOVE: 1 given"),
         ("name x", "? name takes no arguments: 1 given"),
         ("play red a1", "? colour 'red': b, black, w or white is needed"),
-        ("play b d1", "? move 'd1': a cell from a1 to c3, swap-pieces or resign is needed"),
+        ("play b d1", "? move 'd1': a move on a 3x3 board is a cell from a1 to c3, or swap-pieces"),
         ("boardsize 5 6", "? board size 5x6: must be square, 2 to 19 rows"),
         ("boardsize 20", "? board size 20x20: must be square, 2 to 19 rows"),
         ("boardsize 1", "? board size 1x1: must be square, 2 to 19 rows"),
