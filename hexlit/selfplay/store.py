@@ -9,7 +9,7 @@ by a kill becomes a part when the store is opened; its torn end is dropped.
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -165,9 +165,8 @@ def read_table(file: Path, columns: list[str] | None = None) -> pa.Table:
         if file.name != JOURNAL:
             return pq.read_table(file, columns=columns, schema=SCHEMA, page_checksum_verification=True)
         batches: list[pa.RecordBatch] = []
-        if file.exists() and file.stat().st_size:
-            with suppress(pa.ArrowInvalid, OSError), pa.ipc.open_stream(file.read_bytes()) as stream:
-                batches.extend(stream)  # up to the batch in which the writer was killed
+        with suppress(pa.ArrowInvalid, OSError), pa.ipc.open_stream(file.read_bytes()) as stream:
+            batches.extend(stream)  # up to the batch in which the writer was killed
         tables = [SCHEMA.empty_table(), *(pa.Table.from_batches([batch]) for batch in batches)]
         return pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowException, OSError) as error:
@@ -176,8 +175,7 @@ def read_table(file: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 def _ids(part: Path) -> list[int]:
-    ids: list[int] = read_table(part, ["game_id"]).column("game_id").to_pylist()
-    return ids
+    return list(read_table(part, ["game_id"]).column("game_id").to_pylist())
 
 
 class GameStore(AbstractContextManager["GameStore"]):
@@ -198,16 +196,18 @@ class GameStore(AbstractContextManager["GameStore"]):
         remove_temporary(folder, below=False)
         self._journal = self.folder / JOURNAL
         self._stream: pa.RecordBatchStreamWriter | None = None
-        self._file: Any = None
         self._pending: list[GameRecord] = []
-        self._ids = {game_id for part in self.parts() for game_id in _ids(part)}
-        for row in read_rows(self._journal):
-            if isinstance(row, RecordError):  # a machine that lost power
-                log.warning("%s; dropped", row)
-            else:
-                self._pending.append(row)
-        self._ids.update(record.game_id for record in self._pending)
-        self.flush()
+        with ExitStack() as failed:
+            failed.callback(self._lock.release)
+            self._ids = {game_id for part in self.parts() for game_id in _ids(part)}
+            for row in read_rows(self._journal):
+                if isinstance(row, RecordError):  # a machine that lost power
+                    log.warning("%s; dropped", row)
+                else:
+                    self._pending.append(row)
+            self._ids.update(record.game_id for record in self._pending)
+            self.flush()
+            failed.pop_all()
 
     def __len__(self) -> int:
         """Number of games, those in the journal included."""
@@ -227,7 +227,7 @@ class GameStore(AbstractContextManager["GameStore"]):
         if not fresh:
             return
         if self._stream is None:
-            self._file = self._journal.open("wb", buffering=0)
+            self._file: Any = self._journal.open("wb", buffering=0)
             self._stream = pa.ipc.new_stream(self._file, SCHEMA)
         self._stream.write_table(to_table(fresh, SCHEMA))
         self._ids.update(record.game_id for record in fresh)

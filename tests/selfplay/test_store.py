@@ -291,6 +291,8 @@ def test_a_damaged_part_is_named_in_one_line(tmp_path: Path, content: bytes) -> 
     with pytest.raises(UsageError, match=r"part-000000\.parquet: cannot be read") as caught:
         GameStore(tmp_path)
     assert "\n" not in str(caught.value)
+    (tmp_path / "part-000000.parquet").unlink()
+    GameStore(tmp_path).close()  # the folder is free again
 
 
 def test_a_table_of_something_else_is_no_part(tmp_path: Path) -> None:
