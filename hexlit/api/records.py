@@ -15,7 +15,7 @@ from hexlit.reporting.game_svg import game_svg
 from hexlit.reporting.page import Notes, Page
 from hexlit.selfplay.exporting import Overview, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games
-from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.sources import GameReader
 from hexlit.settings import check_word
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Games(Sequence[Game]):
         self._paths = paths
         self.unreadable: list[RecordError] = []
         self._records: list[GameRecord] = []
-        for one in GameReader(find_sources(paths)):
+        for one in GameReader(paths):
             (self.unreadable if isinstance(one, RecordError) else self._records).append(one)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
@@ -140,7 +140,7 @@ class Games(Sequence[Game]):
             UsageError: the folder cannot take these games.
         """
         check_word("duplicates", duplicates, Duplicates)
-        result = import_games(GameReader(find_sources(self._paths)), Path(target), duplicates=Duplicates(duplicates))
+        result = import_games(GameReader(self._paths), Path(target), duplicates=Duplicates(duplicates))
         return Stored(Path(target), result.as_json())
 
     def _repr_html_(self) -> str:

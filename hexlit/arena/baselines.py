@@ -83,7 +83,7 @@ class RolloutPlayer(JudgingPlayer):
         self.simulations, self.rollouts, self.exploration, self.seed = simulations, rollouts, exploration, seed
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`."""
+        """See `JudgingPlayer`."""
         settings = self.simulations, self.rollouts, float(self.exploration), self.seed
         moves, values = _in_parallel(uct_moves, cells, to_move, *settings)
         return Judgement(moves, values.astype(np.float32))

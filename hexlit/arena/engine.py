@@ -2,23 +2,24 @@
 
 import contextlib
 import os
-import selectors
+import re
+import select
 import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from typing import IO, NamedTuple, cast
+from pathlib import Path
+from typing import IO, cast
 
 from hexlit.arena.matches import illegality
 from hexlit.arena.players import RESIGN, Forfeit, Player
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.notation import format_cell, parse_cell
-
-LONGEST_TIMEOUT = 1e6
-"""Seconds."""
+from hexlit.settings import check_numbers
 
 MOST_GARBAGE = 1 << 20
 """Most bytes that a program may print instead of an answer, or in one."""
@@ -28,16 +29,9 @@ QUIT_SECONDS = 1.0
 
 _CHUNK = 65536
 _PIPE = subprocess.PIPE
-_ERRORS_KEPT = 4096
+_ERRORS_READ = 4096
 _LONGEST_QUOTE = 200
-
-
-class Reply(NamedTuple):
-    """An answer by the protocol."""
-
-    fine: bool
-    """Whether it begins with `=`, rather than `?`."""
-    text: str
+_ANSWER = re.compile(rb"^([=?])(.*?)\n[ \t\r]*\n", re.MULTILINE | re.DOTALL)
 
 
 class EngineProcess:
@@ -48,42 +42,44 @@ class EngineProcess:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
+        self._stderr = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the process
         try:
             self._process = subprocess.Popen(
-                words, stdin=_PIPE, stdout=_PIPE, stderr=_PIPE, bufsize=0, start_new_session=True
+                words, stdin=_PIPE, stdout=_PIPE, stderr=self._stderr, bufsize=0, start_new_session=True
             )
         except OSError as error:
             raise Forfeit(f"cannot be started: {words[0]}: {error.strerror}") from error
-        self._stdin, self._stdout, self._stderr = (
-            cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
-        )
-        self._output = b""
-        self._errors = b""
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._stdout, selectors.EVENT_READ)
-        self._selector.register(self._stderr, selectors.EVENT_READ)
+        self._stdin, self._stdout = (cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout))
 
-    def ask(self, command: str, seconds: float) -> Reply:
-        """Send `command` and wait for its answer; raises `Forfeit` if none comes in time, or ever."""
-        deadline = time.monotonic() + seconds
-        self._drain(deadline)  # output that was not asked for
-        self._output = b""
+    def ask(self, command: str, seconds: float) -> tuple[bool, str]:
+        """Send `command` and wait for its answer: whether it begins with `=` rather than `?`, and its text.
+
+        Raises:
+            Forfeit: none comes in time, or ever.
+        """
+        deadline, output = time.monotonic() + seconds, b""
+        if os.fstat(self._stderr.fileno()).st_size > MOST_GARBAGE:
+            self._stderr.seek(0)  # of the program, too: they share the position
+            self._stderr.truncate()
+        while self._read(0.0) and time.monotonic() < deadline:
+            pass  # output that was not asked for
         try:
             os.write(self._stdin.fileno(), f"{command}\n".encode())
         except OSError as error:
-            raise Forfeit(f"{self._end()} before {command!r}{self._quote()}") from error
-        garbage, lines, printed = "", list[str](), 0
-        while True:
-            line = self._line(command, deadline, seconds, garbage)
-            printed += len(line)
-            if lines and not line:
-                return Reply(lines[0][0] == "=", "\n".join([lines[0][1:].strip(), *lines[1:]]).strip())
-            if lines or line[:1] in ("=", "?"):
-                lines.append(line)
-            elif line:  # live graphics and other output
-                garbage = line
-            if printed > MOST_GARBAGE:
-                raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {_short(line)!r}")
+            raise Forfeit(f"{self._end()} before {command!r}{self._last_words()}") from error
+        while (answer := _ANSWER.search(output)) is None:
+            chunk = self._read(max(0.0, deadline - time.monotonic()))
+            if chunk is None:
+                printed = f"; it printed {_last_line(output)!r}" if output else ""
+                raise Forfeit(f"no answer to {command!r} within {seconds:g} s{printed}{self._last_words()}")
+            if not chunk:
+                raise Forfeit(f"{self._end()} at {command!r}{self._last_words()}")
+            output += chunk
+            if len(output) > MOST_GARBAGE:
+                start = _last_line(output)
+                raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {start!r}")
+        lines = answer[2].decode(errors="replace").replace("\r", "").split("\n")
+        return answer[1] == b"=", "\n".join(line.rstrip() for line in lines).strip()
 
     def quit(self) -> None:
         """Ask the program to leave, and end it if it does not."""
@@ -105,55 +101,28 @@ class EngineProcess:
             self._wait()
         self._signal(signal.SIGKILL)  # the program, or processes that it has left
         self._process.wait()
-        self._selector.close()
-        for pipe in (self._stdin, self._stdout, self._stderr):
-            pipe.close()
+        for file in (self._stdin, self._stdout, self._stderr):
+            file.close()
 
-    def _line(self, command: str, deadline: float, seconds: float, garbage: str) -> str:
-        """The next line of the program's output, without its end."""
-        printed = f"; it printed {_short(garbage)!r}" if garbage else ""
-        while b"\n" not in self._output and (left := deadline - time.monotonic()) > 0:
-            if len(self._output) > MOST_GARBAGE:
-                start = _short(self._output.decode(errors="replace"))
-                raise Forfeit(f"answers {command!r} with a line without an end, {start!r}")
-            if self._stdout not in (key.fileobj for key in self._selector.get_map().values()):
-                raise Forfeit(f"{self._end()} at {command!r}{printed}{self._quote()}")
-            self._read(left)
-        if time.monotonic() >= deadline:
-            raise Forfeit(f"no answer to {command!r} within {seconds:g} s{printed}{self._quote()}")
-        line, _, self._output = self._output.partition(b"\n")
-        return line.decode(errors="replace").replace("\r", "").rstrip()
-
-    def _read(self, seconds: float) -> bool:
-        """Read the program's output for up to `seconds`; returns whether there was any."""
-        ready = self._selector.select(seconds)
-        for key, _ in ready:
-            chunk = os.read(key.fd, _CHUNK)
-            if not chunk:
-                self._selector.unregister(key.fileobj)
-            elif key.fileobj is self._stdout:
-                self._output += chunk
-            else:
-                self._errors = (self._errors + chunk)[-_ERRORS_KEPT:]
-        return bool(ready)
-
-    def _drain(self, deadline: float) -> None:
-        """Read the output so far, until `deadline` at most if a program never stops printing."""
-        while self._read(0.0) and time.monotonic() < deadline:
-            self._output = b""
+    def _read(self, seconds: float) -> bytes | None:
+        """Output that comes within `seconds`; empty once the program has closed it, None if there is none."""
+        if not select.select([self._stdout], [], [], seconds)[0]:
+            return None
+        return os.read(self._stdout.fileno(), _CHUNK)
 
     def _end(self) -> str:
         """The way the program has ended, once it has closed its output."""
         self._wait()
-        self._drain(time.monotonic() + QUIT_SECONDS)
         status = self._process.poll()
         if status is None:
             return "closed its output"
         return f"ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
 
-    def _quote(self) -> str:
-        lines = [line.strip() for line in self._errors.decode(errors="replace").splitlines() if line.strip()]
-        return f"; its last words: {_short(lines[-1])}" if lines else ""
+    def _last_words(self) -> str:
+        """The last line on standard error, as part of a message."""
+        self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - _ERRORS_READ))
+        line = _last_line(self._stderr.read())
+        return f"; its last words: {line}" if line else ""
 
     def _wait(self) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -164,8 +133,10 @@ class EngineProcess:
             os.killpg(self._process.pid, number)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."
+def _last_line(output: bytes) -> str:
+    """The beginning of the last line that is not blank."""
+    lines = output.decode(errors="replace").split("\n")
+    return next((line.strip()[:_LONGEST_QUOTE] for line in reversed(lines) if line.strip()), "")
 
 
 class HtpEngine(Player):
@@ -181,36 +152,25 @@ class HtpEngine(Player):
         move_timeout: seconds for each answer in a game.
 
     Raises:
-        UsageError: `command` is not a command line, its program does not exist, or a time is out of range.
+        UsageError: the program does not exist, or a time is out of range.
     """
 
     def __init__(self, command: str, *, name: str, start_timeout: float, move_timeout: float) -> None:
-        try:
-            self._words = shlex.split(command)
-        except ValueError as error:
-            raise UsageError(f"engine {command!r}: not a command line ({error})") from error
-        if not self._words:
-            raise UsageError(f"engine {command!r}: a command line is needed")
-        if shutil.which(self._words[0]) is None:
-            raise UsageError(f"engine {command!r}: there is no program {self._words[0]!r}")
-        for key, seconds in (("start_timeout", start_timeout), ("move_timeout", move_timeout)):
-            if not 0 < seconds <= LONGEST_TIMEOUT:
-                raise UsageError(f"engine {name}: {key}={seconds:g}: seconds above 0, up to {LONGEST_TIMEOUT:g}")
+        self._words = [str(Path(word).expanduser()) if word[:1] == "~" else word for word in shlex.split(command)]
+        if not self._words or shutil.which(self._words[0]) is None:
+            raise UsageError(f"engine {command!r}: there is no program {(self._words or [''])[0]!r}")
+        check_numbers("(0, 1e6]", start_timeout=start_timeout, move_timeout=move_timeout)
         self.name = name
         self._start_timeout = start_timeout
         self._move_timeout = move_timeout
         self._process: EngineProcess | None = None
         self._played: tuple[int, ...] = ()
-        self.title = ""
-        """Name and version of the program in its own words, once started."""
 
     def begin(self, size: int, *, swap: bool = False) -> None:
         """See `Player`."""
         with self._ended_by_a_forfeit():
             process = self._process = self._process or EngineProcess(self._words)
-            if not self.title:
-                self.title = " ".join(self._ask(process, word, self._start_timeout) for word in ("name", "version"))
-            if not process.ask(f"boardsize {size} {size}", self._start_timeout).fine:
+            if not process.ask(f"boardsize {size} {size}", self._start_timeout)[0]:
                 self._ask(process, f"boardsize {size}", self._start_timeout)
             # Programs that do not know the parameter refuse, which is fine.
             process.ask(f"param_game allow_swap {int(swap)}", self._move_timeout)
@@ -262,10 +222,10 @@ class HtpEngine(Player):
         return cell
 
     def _ask(self, process: EngineProcess, command: str, seconds: float) -> str:
-        reply = process.ask(command, seconds)
-        if not reply.fine:
-            raise Forfeit(f"refuses {command!r}: {reply.text[:200]}")
-        return reply.text
+        fine, text = process.ask(command, seconds)
+        if not fine:
+            raise Forfeit(f"refuses {command!r}: {text[:200]}")
+        return text
 
     @contextlib.contextmanager
     def _ended_by_a_forfeit(self) -> Iterator[None]:

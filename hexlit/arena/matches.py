@@ -4,9 +4,9 @@ Every opening is played twice, each player once with either colour. The rules ar
 taken cell or no cell loses the game, with a note, and the other games continue.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import islice, permutations
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.encoding import encode
 from hexlit.hex.geometry import geometry
-from hexlit.hex.notation import SWAP, format_cell
+from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
 from hexlit.search.evaluator import RolloutEvaluator
 
@@ -33,6 +33,8 @@ ENUMERATED = 2
 
 Opening = tuple[int, ...]
 """Given cells at the start of a game, Black's first."""
+
+Sides = Sequence[int]
 
 Stones = tuple[tuple[int, ...], tuple[int, ...]]
 """Sorted cells of Black and of White."""
@@ -69,32 +71,19 @@ Pair = tuple[ArenaGame, ArenaGame]
 
 def illegality(move: int, board: Board) -> str:
     """Error of `move` on `board`; empty for a legal move."""
-    size = board.size
-    if move == size * size:
-        if board.may_swap:
-            return ""
-        if board.swap:
-            return f"illegal move: {SWAP}, but only the answer to the first stone may swap"
-        return f"illegal move: {SWAP}, but the match is played without the swap rule"
-    if not 0 <= move < size * size:
-        return f"illegal move: {move} is no cell of the board"
-    return "" if board.cells[move] == 0 else f"illegal move: {format_cell(move, size)} is taken"
+    if move in board.legal_moves():
+        return ""
+    return f"illegal move: {format_cell(move, board.size) if 0 <= move <= board.size**2 else move}"
 
 
 def play_games(
-    first: Player,
-    second: Player,
-    openings: Sequence[Opening],
-    size: int,
-    *,
-    swap: bool = False,
-    sides: Sequence[int] = (1, -1),
+    both: tuple[Player, Player], openings: Sequence[Opening], size: int, *, swap: bool = False, sides: Sides = (1, -1)
 ) -> Iterator[tuple[int, ArenaGame]]:
     """Play P undecided `openings` of one length for each of the `sides`, all games at once.
 
-    `sides` are colours of the first player: by default it has Black in the rows 0 to P - 1, and White in the rows P to
-    2 P - 1. Gives (row, game) as games end, by a connection, a resignation or a forfeit. Names and pairs are blank.
-    With `swap`, White may answer an opening of one move by swap-pieces.
+    `sides` are colours of the first player of `both`: by default it has Black in the rows 0 to P - 1, and White in the
+    rows P to 2 P - 1. Gives (row, game) as games end, by a connection, a resignation or a forfeit. Names and pairs are
+    blank. With `swap`, White may answer an opening of one move by swap-pieces.
     """
     boards = [Board(size, swap=swap, moves=opening) for _ in sides for opening in openings]
     side_of = [side for side in sides for _ in openings]
@@ -104,7 +93,7 @@ def play_games(
         running.remove(row)
         return row, ArenaGame(0, "", "", len(openings[0]), boards[row].moves, winner, ending, note)
 
-    players = (first, 1), (second, -1)
+    players = tuple(zip(both, (1, -1), strict=True))
     for player, turn in players if sides[0] > 0 else players[::-1]:  # Black begins first
         try:
             player.begin(size, swap=swap)
@@ -138,34 +127,55 @@ def _note(forfeit: Forfeit) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in str(forfeit)).split())
 
 
-def play_pairs(
-    first: Contestant,
-    second: Contestant,
-    openings: Mapping[int, Opening],
-    size: int,
-    *,
-    at_once: int,
-    swap: bool = False,
-) -> Iterator[Pair]:
-    """Play every opening twice, and give each pair as soon as both games are over.
+@dataclass(frozen=True)
+class Block:
+    """Openings of games between two players: an independent part of a tournament, which any process can play."""
 
-    `openings` are undecided and of one length, by their numbers. A player has to move in at most `at_once` games at a
-    time; if one of the two plays one game at a time, the games follow one another.
-    """
-    alone = first.one_game or second.one_game
-    count = 1 if alone else at_once
-    numbers = list(openings)
-    with closing(first.make(count)) as one, closing(second.make(count)) as other:
-        for start in range(0, len(numbers), count):
-            part = numbers[start : start + count]
-            games: dict[tuple[int, int], ArenaGame] = {}
-            for sides in ((1,), (-1,)) if alone else ((1, -1),):
-                for row, game in play_games(one, other, [openings[n] for n in part], size, swap=swap, sides=sides):
-                    number, side = part[row % len(part)], sides[row // len(part)]
-                    black, white = (first.name, second.name)[::side]
-                    games[number, side] = replace(game, pair=number, black=black, white=white)
-                    if (number, -side) in games:
-                        yield games[number, 1], games[number, -1]
+    first: str
+    """Name of the player who has Black first."""
+    second: str
+    openings: Mapping[int, Opening]
+    """The openings by number, undecided and of one length."""
+
+    def cut(self, at_once: int) -> "list[Block]":
+        """Blocks of `at_once` openings, which a player plays in parallel, and the rest."""
+        rest = iter(self.openings.items())
+        return [replace(self, openings=part) for _ in self.openings if (part := dict(islice(rest, at_once)))]
+
+
+@dataclass(frozen=True)
+class MatchWorker:
+    """Plays blocks of openings between its contestants, in this process."""
+
+    contestants: Sequence[Contestant]
+    size: int
+    _: KW_ONLY
+    at_once: int
+    """Most games that wait for the same player's move."""
+    swap: bool = False
+    """Whether an opening of one move may be answered by swap-pieces."""
+
+    def play(self, block: Block) -> Iterator[Pair]:
+        """Play every opening of `block` twice, and give each pair as soon as both games are over.
+
+        If one of the two players plays one game at a time, the games follow one another.
+        """
+        by_name = {contestant.name: contestant for contestant in self.contestants}
+        names = block.first, block.second
+        contestants = [by_name[name] for name in names]
+        alone = any(contestant.one_game for contestant in contestants)
+        count = 1 if alone else self.at_once
+        with closing(contestants[0].make(count)) as one, closing(contestants[1].make(count)) as other:
+            for part in block.cut(count):
+                numbers, openings = list(part.openings), list(part.openings.values())
+                games: dict[tuple[int, int], ArenaGame] = {}
+                for sides in ((1,), (-1,)) if alone else ((1, -1),):
+                    for row, game in play_games((one, other), openings, self.size, swap=self.swap, sides=sides):
+                        number, side = numbers[row % len(numbers)], sides[row // len(numbers)]
+                        black, white = names[::side]
+                        games[number, side] = replace(game, pair=number, black=black, white=white)
+                        if (number, -side) in games:
+                            yield games[number, 1], games[number, -1]
 
 
 class MatchResult(NamedTuple):
@@ -185,11 +195,8 @@ def play_match(
 ) -> MatchResult:
     """Play `pairs` different random openings of `opening_plies` stones twice each, all games in parallel."""
     wins = 0
-    for row, game in play_games(first, second, random_openings(size, pairs, opening_plies, seed), size):
-        first_is = 1 if row < pairs else -1
-        if game.ending is Ending.FORFEITED:
-            raise RuntimeError(f"{second if game.winner == first_is else first!r} chose an {game.note}")
-        wins += game.winner == first_is
+    for row, game in play_games((first, second), random_openings(size, pairs, opening_plies, seed), size):
+        wins += (game.winner > 0) == (row < pairs)
     return MatchResult(wins, 2 * pairs)
 
 
@@ -203,14 +210,8 @@ def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced:
     Raises:
         UsageError: `plies` moves could decide the game, or there are too few openings.
     """
-    check_plies(size, plies)
-    random = np.random.default_rng([seed, size, plies])
-    wanted = count * (CANDIDATES if balanced else 1)
-    draws = _draws(size, plies, random, most=100 * wanted)
-    drawn = list(islice(_different(draws, partial(position_key, size=size)), wanted))
-    if len(drawn) < count:
-        most = f"a {size}x{size} board has {len(drawn)} of {plies} plies, turned ones counted once"
-        raise UsageError(f"{count} openings: {most}")
+    key = partial(position_key, size=size)
+    drawn = _drawn(size, count, plies, seed, key, wanted=count * (CANDIDATES if balanced else 1), every=True)
     if not balanced:
         return drawn
     cells = np.stack([Board(size, moves=opening).cells for opening in drawn])
@@ -227,39 +228,34 @@ def random_openings(size: int, count: int, plies: int, seed: int) -> list[Openin
     Raises:
         UsageError: `plies` moves could decide the game, or too few openings were found.
     """
+    return _drawn(size, count, plies, seed, stones_of, wanted=count, every=False)
+
+
+def _drawn(
+    size: int, count: int, plies: int, seed: int, key: Callable[[Opening], Stones], *, wanted: int, every: bool
+) -> list[Opening]:
+    """Up to `wanted` random openings with different keys, `count` at least; short ones out of `every` one there is."""
     check_plies(size, plies)
-    draws = _random_draws(size, plies, np.random.default_rng([seed, size, plies]), 100 * count)
-    openings = list(islice(_different(draws, stones_of), count))
-    if len(openings) < count:
-        raise UsageError(f"{count} openings: a {size}x{size} board does not have that many of {plies} plies")
-    return openings
+    random = np.random.default_rng([seed, size, plies])
+    if every and plies <= ENUMERATED:
+        known = list(permutations(range(size * size), plies))
+        draws = (known[index] for index in random.permutation(len(known)))
+    else:
+        draws = (tuple(random.choice(size * size, plies, replace=False).tolist()) for _ in range(100 * wanted))
+    different = dict[Stones, Opening]()
+    for opening in draws:
+        different.setdefault(key(opening), opening)
+        if len(different) == wanted:
+            break
+    if len(different) < count:
+        raise UsageError(f"{count} openings: a {size}x{size} board has {len(different)} of {plies} plies")
+    return list(different.values())
 
 
 def check_plies(size: int, plies: int) -> None:
     """Raise `UsageError` if `plies` is below 1, or an opening of `plies` moves could win a game."""
     if not 1 <= plies < size:
         raise UsageError(f"openings.plies={plies}: on a {size}x{size} board an opening has 1 to {size - 1} plies")
-
-
-def _draws(size: int, plies: int, random: np.random.Generator, most: int) -> Iterator[Opening]:
-    """Random openings: short ones all there are, others `most` draws, perhaps with repeats."""
-    if plies > ENUMERATED:
-        return _random_draws(size, plies, random, most)
-    every = list(permutations(range(size * size), plies))
-    return (every[index] for index in random.permutation(len(every)))
-
-
-def _random_draws(size: int, plies: int, random: np.random.Generator, most: int) -> Iterator[Opening]:
-    return (tuple(random.choice(size * size, plies, replace=False).tolist()) for _ in range(most))
-
-
-def _different(openings: Iterable[Opening], key: Callable[[Opening], Stones]) -> Iterator[Opening]:
-    """The first of the `openings` with each key."""
-    seen = set()
-    for opening in openings:
-        if (stones := key(opening)) not in seen:
-            seen.add(stones)
-            yield opening
 
 
 def stones_of(moves: Opening) -> Stones:

@@ -1,9 +1,8 @@
 """Documents of `hexlit strength`: a network against the exact truth, and the worth and speed of each search."""
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
 from statistics import median
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.matches import play_match
-from hexlit.arena.players import Judge, Judgement, Player, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judgement, Judging, JudgingPlayer, Player, PolicyPlayer, SearchPlayer
 from hexlit.arena.strength import keeps_the_win, opening_values
 from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
@@ -25,13 +24,8 @@ from hexlit.search.search import Search
 
 Document = dict[str, Any]
 
-Advance = Callable[[int], None]
-"""Called with the number of simulations done."""
 Part = Callable[[str, Callable[[], Any]], Any]
 """Gives the result of a named part in plain values: of the function that measures it, or kept from an earlier call."""
-
-Z95 = 1.959963984540054
-"""Standard deviations that hold 95% of a normal distribution."""
 
 OPENING_PLIES = 2
 _FEWEST_RUNS = 3  # timed searches of a speed, after one that does not count
@@ -48,12 +42,10 @@ def share_of(hits: int, count: int) -> dict[str, float | int | None]:
     """
     if count == 0:
         return {"share": None, "low": 0.0, "high": 1.0, "hits": hits, "count": count}
-    share, square = hits / count, Z95 * Z95
-    middle = (share + square / (2 * count)) / (1 + square / count)
-    half = Z95 / (1 + square / count) * math.sqrt(share * (1 - share) / count + square / (4 * count * count))
-    # The ends of no and of all hits are exact; rounding would miss them by a little.
-    low, high = 0.0 if hits == 0 else middle - half, 1.0 if hits == count else middle + half
-    return {"share": share, "low": low, "high": high, "hits": hits, "count": count}
+    from scipy.stats import binomtest  # half a second, only for a measurement
+
+    ends = binomtest(hits, count).proportion_ci(method="wilson")
+    return {"share": hits / count, "low": float(ends.low), "high": float(ends.high), "hits": hits, "count": count}
 
 
 def _share(hits: NDArray[np.bool_]) -> dict[str, float | int | None]:
@@ -61,37 +53,19 @@ def _share(hits: NDArray[np.bool_]) -> dict[str, float | int | None]:
     return share_of(int(hits.sum()), len(hits))
 
 
-@dataclass(frozen=True)
-class Level:
-    """One use of the network."""
-
-    simulations: int
-    """Simulations of a move; 0 is the network alone: its likeliest move, its value."""
-    judge: Judge
-
-    @property
-    def effort(self) -> int:
-        """Approximate number of evaluations for one judgement."""
-        return max(1, self.simulations)
-
-
-def effort_of(levels: Sequence[Level], positions: Mapping[str, SolvedPositions], size: int) -> int:
-    """Total that `measure_truth` will report to `advance`."""
-    judged = size**2 + sum(map(len, positions.values()))
-    return sum(level.effort for level in levels) * judged
-
-
 def measure_truth(
-    levels: Sequence[Level],
+    judges: Mapping[int, JudgingPlayer],
     positions: Mapping[str, SolvedPositions],
     *,
     size: int,
     batch: int,
-    advance: Advance = lambda done: None,
+    advance: Callable[[float], None] = lambda share: None,
     part: Part = measured_now,
 ) -> Document:
-    """Judge the openings and all `positions` (by the name of their kind) at every level.
+    """JudgingPlayer the openings and all `positions` (by the name of their kind) at every level.
 
+    `judges` are the levels by their simulations of a move; 0 is the network alone: its likeliest move, its value.
+    `advance` is told the share that is judged, batch by batch; what was kept from before does not count.
     Each kind of positions at each level is a `part`, and the openings are one.
 
     Returns:
@@ -106,29 +80,39 @@ def measure_truth(
         "optimality": {kind: [] for kind in positions},
         "calibration": {kind: [] for kind, of_kind in positions.items() if not of_kind.won.all()},
     }
-    for level in levels:
-        judge = _Stepwise(level, batch, advance)
-        name, named = f"{level.simulations} simulations", {"simulations": level.simulations}
+    whole = sum(max(1, number) for number in judges) * (size**2 + sum(map(len, positions.values())))
+    done = 0
+
+    def judged(number: int, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        nonlocal done
+        parts = []
+        for start in range(0, len(cells), batch):
+            rows = slice(start, start + batch)
+            parts.append(judges[number].judge(cells[rows], to_move[rows]))
+            done += max(1, number) * len(cells[rows])
+            advance(done / whole)
+        return Judgement(*map(np.concatenate, zip(*parts, strict=True)))
+
+    for number in judges:
+        name, named, judge = f"{number} simulations", {"simulations": number}, partial(judged, number)
         result = part(f"{name}, openings", partial(_openings, judge, size, truth))
         document["openings"]["levels"].append(named | result)
-        judge.catch_up(size**2)
         for kind, of_kind in positions.items():
             result = part(f"{name}, {kind}", partial(_positions, judge, of_kind))
             document["optimality"][kind].append(named | result["optimality"])
             if kind in document["calibration"]:
                 document["calibration"][kind].append(named | result["calibration"])
-            judge.catch_up(len(of_kind))
     return document
 
 
-def _openings(judge: Judge, size: int, truth: NDArray[np.bool_] | None) -> Document:
+def _openings(judge: Judging, size: int, truth: NDArray[np.bool_] | None) -> Document:
     values = opening_values(judge, size)
     return {"map": values.tolist(), "right": None if truth is None else openings_right(values.tolist(), truth)}
 
 
-def _positions(judge: Judge, positions: SolvedPositions) -> Document:
-    result = judge.judge(positions.cells, positions.to_move)
-    calibration = None if positions.won.all() else calibrate(result.value, positions.won).as_dict()
+def _positions(judge: Judging, positions: SolvedPositions) -> Document:
+    result = judge(positions.cells, positions.to_move)
+    calibration = None if positions.won.all() else asdict(calibrate(result.value, positions.won))
     return {"optimality": optimality(positions, result.action), "calibration": calibration}
 
 
@@ -169,31 +153,6 @@ def describe_positions(positions: SolvedPositions) -> Document:
     }
 
 
-@dataclass
-class _Stepwise:
-    """A level's judge, asked batch by batch, so that progress can be reported."""
-
-    level: Level
-    batch: int
-    advance: Advance
-    judged: int = 0
-
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`."""
-        parts = []
-        for start in range(0, len(cells), self.batch):
-            rows = slice(start, start + self.batch)
-            parts.append(self.level.judge.judge(cells[rows], to_move[rows]))
-            self.judged += len(cells[rows])
-            self.advance(self.level.effort * len(cells[rows]))
-        return Judgement(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def catch_up(self, positions: int) -> None:
-        """Report the rest of a part of so many `positions`: all of them if it was kept from before."""
-        self.advance(self.level.effort * (positions - self.judged))
-        self.judged = 0
-
-
 @dataclass(frozen=True)
 class Variant:
     """One search variant, and its opponent."""
@@ -215,14 +174,12 @@ def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[in
 
     These evaluate `leaves` together, under any or under different root moves, and meet the same search without batches.
     """
-    for algorithm in ALGORITHMS:
-        for number in simulations:
-            plain = replace(base, algorithm=algorithm, simulations=number, leaves=1, root_batch=False)
-            yield Variant(plain, None)
-            for together in leaves:
-                if 1 < together <= number:
-                    for root_batch in (False, True):
-                        yield Variant(replace(plain, leaves=together, root_batch=root_batch), plain)
+    for algorithm, number in product(ALGORITHMS, simulations):
+        plain = replace(base, algorithm=algorithm, simulations=number, leaves=1, root_batch=False)
+        yield Variant(plain, None)
+        for together, root_batch in product(leaves, (False, True)):
+            if 1 < together <= number:
+                yield Variant(replace(plain, leaves=together, root_batch=root_batch), plain)
 
 
 @dataclass(frozen=True)
@@ -258,11 +215,7 @@ class Network:
 
 
 def measure_variant(
-    variant: Variant,
-    network: Network,
-    positions: SolvedPositions | None,
-    how: Thoroughness,
-    part: Part = measured_now,
+    variant: Variant, network: Network, positions: SolvedPositions | None, how: Thoroughness, part: Part = measured_now
 ) -> Document:
     """One row of the table: the match of `variant`, its optimality and each of its speeds is a `part`.
 

@@ -17,7 +17,6 @@ One word names the kind, with its source behind `=` if it needs one; the others 
 quoted as in a shell, and `~` is the home folder. All after `htp=` is the foreign program's command line.
 """
 
-import logging
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -25,8 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexlit.errors import UsageError
-
-log = logging.getLogger(__name__)
 
 PACKAGED = "hexlit:"
 """Begins the source of a network that comes along with the package, such as `hexlit:small`."""
@@ -48,8 +45,6 @@ _NETWORK = "a run's folder, a .ckpt, a .safetensors or hexlit:NAME"
 SOURCES = {"checkpoint": _NETWORK, "policy": _NETWORK, "htp": "a command line"}
 """Source of each kind that needs one."""
 
-_TYPES = {int: "a whole number", float: "a number", str: "a word"}
-
 
 @dataclass(frozen=True)
 class PlayerSpec:
@@ -70,15 +65,16 @@ class PlayerSpec:
         """The given name, or one made of kind, source and settings."""
         if self.name:
             return self.name
-        named = {"checkpoint": "", "policy": "policy-", "htp": ""}.get(self.kind, self.kind)
+        named = self.kind
         if self.kind == "htp":
             named = Path(shlex.split(self.source)[0]).name
         elif self.source:
-            named += _network_name(self.source)
-        simulations = self.settings.get("simulations")
-        others = [str(value) for key, value in self.settings.items() if key == "algorithm"]
-        others += [f"{key}{value}" for key, value in self.settings.items() if key in ("depth", "width", "playouts")]
-        return "-".join([named + ("" if simulations is None else f"@{simulations}"), *others])
+            named = ("policy-" if self.kind == "policy" else "") + _network_name(self.source)
+        settings = self.settings
+        simulations = f"@{settings['simulations']}" if "simulations" in settings else ""
+        others = [str(settings[key]) for key in ("algorithm",) if key in settings]
+        others += [f"{key}{value}" for key, value in settings.items() if key in ("depth", "width", "playouts")]
+        return "-".join([named + simulations, *others])
 
 
 def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
@@ -94,7 +90,6 @@ def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
     elif isinstance(given, Sequence) and not isinstance(given, str):
         specs = [parse_player(value) for value in given]
     else:
-        given = "null" if given is None else given
         raise UsageError(f"players={given}: a list is needed, such as players=[random,rollouts]")
     for spec in specs:
         if spec.kind == "checkpoint":
@@ -112,16 +107,15 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     Raises:
         UsageError: the player cannot be understood; the message says what would be right.
     """
-    if isinstance(given, str):
-        words = _words(given)
-    elif isinstance(given, Mapping):
-        if "kind" not in given:
-            names = ", ".join(KINDS)
-            raise UsageError(f"players: {dict(given)}: write {{kind: KIND, source: SOURCE}}, a kind out of {names}")
+    if isinstance(given, Mapping) and "kind" in given:
         words = {str(key): str(value) for key, value in given.items() if key not in ("kind", "source")}
-        words[str(given.get("kind", ""))] = str(given.get("source", ""))
+        words[str(given["kind"])] = str(given.get("source", ""))
+    elif isinstance(given, str):
+        words = _words(given)
     else:
-        raise UsageError(f"players: {given!r} is no player; write a line such as 'checkpoint=FILE simulations=64'")
+        raise UsageError(
+            f"players: {given!r} is no player; write a line, or {{kind: {'|'.join(KINDS)}, source: SOURCE}}"
+        )
     kinds = [word for word in words if word in KINDS]
     if len(kinds) != 1:
         known = ", ".join(KINDS)
@@ -133,52 +127,33 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
         raise UsageError(f"players: {given!r}: write {right}")
     chosen = words.pop("name", name)
     if not chosen.isprintable():
-        raise UsageError(f"players: name={chosen!r}: letters, digits and punctuation on one line are needed")
-    settings = {key: _value(kind, key, text) for key, text in words.items()}
-    return PlayerSpec(kind, _at_home(kind, source), chosen, settings)
-
-
-def _at_home(kind: str, source: str) -> str:
-    """`source` with `~` as the home folder: of a path, or of every word of a command line."""
-    if kind != "htp":
-        return str(Path(source).expanduser()) if source else source
-    words = shlex.split(source)
-    home = [str(Path(word).expanduser()) if word.startswith("~") else word for word in words]
-    return source if home == words else shlex.join(home)
+        raise UsageError(f"players: name={chosen!r}: must be on one line")
+    if source and kind != "htp":
+        source = str(Path(source).expanduser())
+    return PlayerSpec(kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()})
 
 
 def _words(line: str) -> dict[str, str]:
     """The words of a line by their part before `=`; all after `htp=` is one."""
-    start = re.search(r"(?:^|\s)htp=", line)
-    command = line[start.end() :].strip() if start else ""
+    head, *command = re.split(r"(?:^|\s)htp=", line, maxsplit=1)
     try:
-        words = shlex.split(line[: start.start()] if start else line)
-        shlex.split(command)
+        words = [word.partition("=")[::2] for word in shlex.split(head)] + [("htp", text.strip()) for text in command]
+        shlex.split(" ".join(command))
     except ValueError as error:
-        raise UsageError(f"players: {line!r} cannot be read: {error}".replace("No ", "no ")) from error
-    settings: dict[str, str] = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key in settings:
-            raise UsageError(f"players: {line!r} says {key} twice")
-        settings[key] = value
-    if start:
-        settings["htp"] = command
-        for word in shlex.split(command)[1:]:
-            if word.partition("=")[0] in ("name", *KINDS["htp"]) and "=" in word:
-                log.warning("players: %r goes to the program of htp=; write it before htp= to set it here", word)
-    return settings
+        raise UsageError(f"players: {line!r} cannot be read: {error}") from error
+    if len(dict(words)) < len(words):
+        raise UsageError(f"players: {line!r} says a word twice")
+    return dict(words)
 
 
 def _value(kind: str, key: str, text: str) -> int | float | str:
     types = KINDS[kind]
     if key not in types:
-        known = ", ".join([*types, "name"])
-        raise UsageError(f"players: {kind} has no setting {key!r}: it has {known}")
+        raise UsageError(f"players: {kind} has no setting {key!r}: it has {', '.join([*types, 'name'])}")
     try:
         return types[key](text)
     except ValueError:
-        raise UsageError(f"players: {key}={text} of {kind}: expected {_TYPES[types[key]]}") from None
+        raise UsageError(f"players: {key}={text} of {kind}: must be of type {types[key].__name__}") from None
 
 
 def _network_name(source: str) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,19 +80,15 @@ class Judgement(NamedTuple):
     """In [-1, 1] for the side to move, `[B]`."""
 
 
-class Judge(Protocol):
-    """A player that also gives values of positions."""
-
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """Judge undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
-        ...
+Judging = Callable[[NDArray[np.int8], NDArray[np.int8]], Judgement]
+"""See `JudgingPlayer.judge`."""
 
 
 class JudgingPlayer(Player):
-    """A player of many games that judges positions, see `Judge`; it swaps if it would stand worse without."""
+    """A player of many games that judges positions; it swaps if it would stand worse without."""
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`."""
+        """Judge undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
         raise NotImplementedError
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
@@ -105,30 +101,40 @@ class JudgingPlayer(Player):
         return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
 
 
-class SearchPlayer(JudgingPlayer):
+class NetworkPlayer(JudgingPlayer):
+    """A player by an evaluator, which knows the swap rule or not."""
+
+    def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
+        """`evaluator` takes `batch` positions per call; `swap` says whether its policies have a swap action."""
+        self._evaluator, self._size, self._batch, self._swap = evaluator, size, batch, swap
+
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
+        """See `JudgingPlayer`; the swap is open in all positions or in none."""
+        raise NotImplementedError
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: with the swap as an action if the evaluator knows it, else by the value."""
+        if not self._swap:
+            return super().reply(cells)
+        return self.judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
+
+
+class SearchPlayer(NetworkPlayer):
     """Plays the move of a search without noise."""
 
     def __init__(
         self, config: SearchConfig, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False
     ) -> None:
-        """`evaluator` takes `batch` positions per call; `swap` says whether its policies have a swap action."""
+        """As for `NetworkPlayer`."""
         if batch < config.leaves:
             raise UsageError(f"search.leaves={config.leaves}: the evaluator's batch has room for {batch}")
-        self._batch = batch // config.leaves
+        super().__init__(evaluator, size=size, batch=batch // config.leaves, swap=swap)
         self._search = Search(config, size=size, games=self._batch, swap=swap, rows=batch)
-        self._evaluator = evaluator
-        self._swap = swap
 
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`: the searched move and its value."""
-        result = self.search(cells, to_move)
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
+        """See `NetworkPlayer`: the searched move and its value."""
+        result = self.search(cells, to_move, may_swap=may_swap)
         return Judgement(result.action, result.value)
-
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: searched with the swap if the evaluator knows it, else by the searched value."""
-        if not self._swap:
-            return super().reply(cells)
-        return self.search(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
 
     def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> SearchResult:
         """Search the undecided positions int8 `[B, size*size]`; the swap is open in all of them or in none."""
@@ -141,43 +147,24 @@ class SearchPlayer(JudgingPlayer):
         return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
 
-class PolicyPlayer(JudgingPlayer):
+class PolicyPlayer(NetworkPlayer):
     """Plays the move with the highest probability, without any search."""
 
-    def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
-        """As for `SearchPlayer`."""
-        self._evaluator = evaluator
-        self._size = size
-        self._swap = swap
-        self._planes = blank_planes(batch, size)
-        self._policy = np.zeros((batch, size * size + swap), np.float32)
-        self._value = np.zeros(batch, np.float32)
-
-    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`: the most likely move, and the evaluator's value of the position."""
-        return self._judge(cells, to_move, may_swap=False)
-
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: the most likely action if the evaluator knows the swap, else by its value."""
-        if not self._swap:
-            return super().reply(cells)
-        return self._judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
-
-    def _judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool) -> Judgement:
-        """The most likely actions, and the values of the positions; the swap is open in all of them or in none."""
-        actions = self._size**2 + may_swap
-        moves = np.zeros(len(cells), np.int16)
-        values = np.zeros(len(cells), np.float32)
-        for start in range(0, len(cells), len(self._planes)):
-            part = cells[start : start + len(self._planes)]
-            rows = slice(start, start + len(part))
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
+        """See `NetworkPlayer`: the most likely action, and the evaluator's value of the position."""
+        planes = blank_planes(self._batch, self._size)
+        policy = np.zeros((self._batch, self._size**2 + self._swap), np.float32)
+        moves, values = np.zeros(len(cells), np.int16), np.zeros(len(cells), np.float32)
+        value = np.zeros(self._batch, np.float32)
+        for start in range(0, len(cells), self._batch):
+            rows = slice(start, start + self._batch)
             colours = to_move[rows]
-            self._planes[: len(part)] = encode(part, colours, np.full(len(part), may_swap))
-            self._evaluator.evaluate(self._planes, self._policy, self._value)
+            planes[: len(colours)] = encode(cells[rows], colours, np.full(len(colours), may_swap))
+            self._evaluator.evaluate(planes, policy, value)
             # The swap action, if there is one, comes last: it is left out if it is not open.
-            best = self._policy[: len(part), :actions].argmax(1)
+            best = policy[: len(colours), : self._size**2 + may_swap].argmax(1)
             moves[rows] = frame_actions(best, colours, self._size)
-            values[rows] = self._value[: len(part)]
+            values[rows] = value[: len(colours)]
         return Judgement(moves, values)
 
 

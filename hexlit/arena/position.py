@@ -16,11 +16,6 @@ from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedMove, 
 from hexlit.hex.records.sgf import SgfGame, board_of, read_main_lines, steps
 from hexlit.hex.symmetry import mirror_cell
 
-MOST_STEPS = 2000
-"""Largest number of moves and of nodes that set up stones."""
-LARGEST_FILE = 1 << 19
-"""Most bytes; one game has a few thousand, and the worst text of this length is read in a second."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Position:
@@ -101,25 +96,17 @@ def may_swap(cells: NDArray[np.int8], colour: int) -> bool:
 def read_first_game(path: Path) -> SgfGame:
     """The main line of the first game in `path`; raises `UsageError` if there is none."""
     try:
-        is_file = path.is_file()
-        with path.open("rb") if is_file else io.BytesIO() as file:
-            content = file.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:  # ValueError: a path that cannot be one
-        raise UsageError(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
-    if not is_file:
-        raise UsageError("there is no such file")
-    if len(content) > LARGEST_FILE:
-        raise UsageError(f"more than {LARGEST_FILE} bytes are no game")
-    return first_game(content.decode("utf-8", errors="replace"))
+        return first_game(path.read_text(encoding="utf-8", errors="replace"))
+    except OSError as error:
+        raise UsageError(f"cannot be read ({error.strerror})") from error
 
 
 def first_game(text: str) -> SgfGame:
     """The main line of the first game of `text`; raises `UsageError`."""
-    for game in read_main_lines(io.StringIO(text, newline=None)):
-        if isinstance(game, UsageError):
-            raise game
-        return game
-    raise UsageError("no game in SGF")
+    game = next(iter(read_main_lines(io.StringIO(text, newline=None))), UsageError("no game in SGF"))
+    if isinstance(game, UsageError):
+        raise game
+    return game
 
 
 def replay(game: SgfGame, count: int | None = None) -> Position:
@@ -131,10 +118,7 @@ def replay(game: SgfGame, count: int | None = None) -> Position:
     size = board_of(game)[0]
     position = empty_position(size)
     played = 0
-    parts = steps(game, size, parse_point)
-    if len(parts) > MOST_STEPS:
-        raise UsageError(f"{len(parts):,} moves and setups; a game has up to {MOST_STEPS:,}")
-    for setup, move, _ in parts:
+    for setup, move, _ in steps(game, size, parse_point):
         if move is None:
             position = _with_setup(position, setup)
         elif count is not None and played >= count:

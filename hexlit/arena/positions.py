@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
-from hexlit.hex.solver import Solution, Solver, UnsolvedError
+from hexlit.hex.solver import Solver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import STAGES, SolvedPositions, cached, won_positions
 from hexlit.search.config import GumbelConfig, SearchConfig
@@ -35,14 +35,8 @@ class SolvingLimits:
     """Most nodes of the solver for a draw; a harder one is skipped."""
 
 
-LIMITS = {
-    3: SolvingLimits(0, None),
-    4: SolvingLimits(0, None),
-    5: SolvingLimits(0, None),
-    6: SolvingLimits(0, None),
-    7: SolvingLimits(8, 50_000),
-    8: SolvingLimits(18, 50_000),
-}
+LIMITS = dict.fromkeys((3, 4, 5, 6), SolvingLimits(0, None))
+LIMITS |= {7: SolvingLimits(8, 50_000), 8: SolvingLimits(18, 50_000)}
 
 
 @dataclass(frozen=True)
@@ -153,7 +147,7 @@ class _Collection:
         self._limits = limits
         self._solver = Solver(size)
         self._seen: set[bytes] = set()
-        self._rows: list[tuple[NDArray[np.int8], int, Solution, int, int]] = []
+        self._rows: list[tuple[NDArray[np.int8], int, int, NDArray[np.bool_], int, int]] = []
         self._unsolved = 0
 
     def fill(self, count: int, seed: int) -> SolvedPositions:
@@ -174,27 +168,14 @@ class _Collection:
                         if wanted[index, stage] and self._take(moves, stage, index, random):
                             wanted[index, stage] -= 1
         if not self._rows:
-            raise UsageError(
-                f"board={self._size}: none of the draws was solved; ask for more than {count} positions, or for a "
-                "smaller board"
-            )
+            raise UsageError(f"board={self._size}: none of the draws was solved; ask for more than {count} positions")
         random = np.random.default_rng([seed, self._size])
         rows = [self._rows[i] for i in random.permutation(len(self._rows))]
-        cells, to_move, solutions, source_of, stages = zip(*rows, strict=True)
-        wins = np.zeros((len(rows), self._size**2), np.bool_)
-        for row, solution in enumerate(solutions):
-            wins[row, list(solution.winning_moves)] = True
-        return SolvedPositions(
-            cells=np.stack(cells),
-            to_move=np.array(to_move, np.int8),
-            stones=np.count_nonzero(np.stack(cells), axis=1).astype(np.int16),
-            winner=np.array([solution.winner for solution in solutions], np.int8),
-            winning_moves=wins,
-            source=np.array(source_of, np.int8),
-            stage=np.array(stages, np.int8),
-            sources=tuple(source.name for source in SOURCES),
-            unsolved=self._unsolved,
-        )
+        cells, to_move, winner, wins, source_of, stages = (np.array(column) for column in zip(*rows, strict=True))
+        stones = np.count_nonzero(cells, axis=1).astype(np.int16)
+        kinds_of = source_of.astype(np.int8), stages.astype(np.int8), tuple(source.name for source in SOURCES)
+        truth = to_move.astype(np.int8), stones, winner.astype(np.int8), wins
+        return SolvedPositions(cells, *truth, *kinds_of, unsolved=self._unsolved)
 
     def _take(self, moves: NDArray[np.int16], stage: int, source: int, random: np.random.Generator) -> bool:
         """Solve a position of the game's third `stage`; False if it is known already or too hard."""
@@ -216,5 +197,6 @@ class _Collection:
             self._unsolved += 1
             return False
         self._seen.add(key)
-        self._rows.append((cells, to_move, solution, source, stage))
+        wins = np.isin(np.arange(self._size**2), solution.winning_moves)
+        self._rows.append((cells, to_move, solution.winner, wins, source, stage))
         return True

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from hexlit.arena.config import PoolConfig, SprtConfig
 from hexlit.arena.matches import balanced_openings, most_openings, play_games
 from hexlit.arena.players import Player
-from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
 PRIOR_PAIRS = 1.0
@@ -153,13 +152,9 @@ class Sprt:
     def ratio(self, counts: PairCounts) -> float:
         """Log of the likelihood ratio of the results, `elo1` to `elo0`."""
         total = sum(counts)
-        if total == 0:
-            return 0.0
         shares = [(count + UNSEEN) / (total + len(counts) * UNSEEN) for count in counts]
-        null, alternative = (_fit(shares, mean) for mean in self.expected)
-        return total * sum(
-            share * math.log(other / one) for share, one, other in zip(shares, null, alternative, strict=True)
-        )
+        fitted = zip(shares, *(_fit(shares, mean) for mean in self.expected), strict=True)
+        return float(total * sum(share * math.log(alternative / null) for share, null, alternative in fitted))
 
     def decision(self, counts: PairCounts) -> str:
         """`elo1` or `elo0`, the hypothesis accepted; empty while more pairs are needed."""
@@ -226,17 +221,10 @@ class RatingPool:
         self.ratings: list[Rating] = []
 
     def resume(self, first_epoch: int) -> None:
-        """Load the ratings before `first_epoch`; later ones, of a run that was killed, are dropped.
-
-        Raises:
-            UsageError: `ratings.json` holds something else.
-        """
+        """Load the ratings before `first_epoch`; later ones, of a run that was killed, are dropped."""
         if self.path.exists():
-            try:
-                rows = json.loads(self.path.read_text(encoding="utf-8"))["results"]
-                results = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
-            except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f"{self.path}: not the ratings of a run; remove it to rate again") from error
+            rows = json.loads(self.path.read_text(encoding="utf-8"))["results"]
+            results = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
             self.results = [result for result in results if result.epoch < first_epoch]
         known = {self._network_path(result.epoch) for result in self.results}
         for path in self.networks.glob("*.pt"):
@@ -263,7 +251,7 @@ class RatingPool:
         # Each epoch has its own openings, so that no network profits from those of an earlier one.
         openings = balanced_openings(self.size, pairs, plies, self.seed + epoch)
         wins = [0] * pairs
-        for row, game in play_games(network, opponent, openings, self.size):
+        for row, game in play_games((network, opponent), openings, self.size):
             wins[row % pairs] += (game.winner > 0) == (row < pairs)
         return wins.count(0), wins.count(1), wins.count(2)
 
@@ -272,11 +260,8 @@ class RatingPool:
         names = [*self.fixed, *map(name_of, epochs)]
         results = {(name_of(result.epoch), result.opponent): result.pairs for result in self.results}
         self.ratings = rate(names, results, names[0], seed=self.seed)
-        document: dict[str, Any] = {
-            "anchor": names[0],
-            "ratings": [asdict(rating) for rating in self.ratings],
-            "results": [asdict(result) for result in self.results],
-        }
+        document: dict[str, Any] = {"anchor": names[0]}
+        document |= {name: [asdict(one) for one in getattr(self, name)] for name in ("ratings", "results")}
         write_text_atomic(self.path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
     def _network_path(self, epoch: int) -> Path:

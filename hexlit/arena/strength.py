@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.matches import most_openings, play_match
-from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judgement, Judging, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
@@ -43,11 +43,8 @@ def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
     proof = config.proof
     if not proof.enabled or not config.every_epochs or size not in SOLVED_SIZES:
         return None
-    return {
-        "openings_right": float(size**2),
-        "search_optimality": proof.search_optimality,
-        "policy_optimality": proof.policy_optimality,
-    }
+    least = {"search_optimality": proof.search_optimality, "policy_optimality": proof.policy_optimality}
+    return {"openings_right": float(size**2)} | least
 
 
 def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
@@ -59,11 +56,11 @@ def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
     return most if size in SOLVED_SIZES else min(most, config.match_pairs)
 
 
-def opening_values(judge: Judge, size: int) -> NDArray[np.float32]:
+def opening_values(judge: Judging, size: int) -> NDArray[np.float32]:
     """Value for Black of the first stone on each cell, `[size*size]`: above 0 it wins in the judge's opinion."""
     cells, to_move = _openings(size)
     # White is to move: a value that is good for White is bad for the opening.
-    return -judge.judge(cells, to_move).value
+    return -judge(cells, to_move).value
 
 
 def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
@@ -116,7 +113,10 @@ class Strength:
 
     def __post_init__(self) -> None:
         self.search = replace(self.search, simulations=self.config.simulations)
-        self._random_positions = functools.cache(self._draw_positions)
+        own, draw = self.config, functools.partial(random_positions, self.size, cache=self.cache)
+        self._random_positions = functools.cache(
+            lambda final: draw(own.positions, own.seed) if final else draw(own.quick_positions, own.seed + 1)
+        )
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`.
@@ -169,7 +169,7 @@ class Strength:
         return figures
 
     def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:
-        values = opening_values(policy, self.size)
+        values = opening_values(policy.judge, self.size)
         judged = policy.judge(positions.cells, positions.to_move)
         calibration = calibrate(judged.value, positions.won)
         won = positions.won
@@ -181,11 +181,6 @@ class Strength:
             "games_policy_optimality": float(keeps_the_win(positions, judged.action[won], won).mean()),
         }
 
-    def _draw_positions(self, final: bool) -> SolvedPositions:
-        config = self.config
-        count, seed = (config.positions, config.seed) if final else (config.quick_positions, config.seed + 1)
-        return random_positions(self.size, count, seed, self.cache)
-
     @functools.cached_property
     def _game_positions(self) -> SolvedPositions:
         return game_positions(self.size, self.config.game_positions, self.config.seed, self.cache)
@@ -195,6 +190,5 @@ class Strength:
         opponent = SearchPlayer(self.search, rollouts, size=self.size, batch=self.batch)
         plies = min(2, self.size - 1)
         pairs = min(self.config.match_pairs * (4 if final else 1), most_openings(self.size, plies))
-        return play_match(
-            searcher, opponent, size=self.size, pairs=pairs, seed=self.config.seed, opening_plies=plies
-        ).share
+        how = {"size": self.size, "pairs": pairs, "seed": self.config.seed, "opening_plies": plies}
+        return play_match(searcher, opponent, **how).share

@@ -26,6 +26,12 @@ from hexlit.search.live import MOST_BYTES, LiveSearch
 MakeEvaluator = Callable[[int, bool, int], Evaluator]
 """(size of the board, whether policies have the swap action, positions per call) -> an evaluator."""
 
+Cells = NDArray[np.int8]
+"""Stones of a board, `[size*size]`: +1 black, -1 white, 0 empty."""
+
+Until = Callable[[], bool]
+"""Whether to stop."""
+
 WARM_UP = 4
 """Simulations on the empty board that prepare everything: kernels are compiled, operators chosen."""
 
@@ -80,29 +86,25 @@ class Thinker:
         self.search.forget()
         self.swap = swap
 
-    def choose(
-        self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
-    ) -> Thought:
+    def choose(self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None) -> Thought:
         """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True ends it early."""
         if not self.reuse:
             self.search.forget()
         return self.study(cells, colour, simulations=simulations, until=until)
 
-    def study(
-        self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
-    ) -> Thought:
+    def study(self, cells: Cells, colour: int, *, simulations: int, until: Until | None = None) -> Thought:
         """As `choose`, but always with the present tree, which `search` then describes."""
         # The search is told two plies more, so that no swap is allowed.
         plies = plies_before(cells, colour) + (0 if self.swap else 2)
         self.search.position(cells, colour, plies)
         return self.study_more(simulations, until=until)
 
-    def study_more(self, simulations: int, *, until: Callable[[], bool] | None = None) -> Thought:
+    def study_more(self, simulations: int, *, until: Until | None = None) -> Thought:
         """Search the last position by `simulations` more."""
         result = self.search.run(simulations, until=until)
         return Thought(int(result.action[0]), float(result.value[0]))
 
-    def look(self, cells: NDArray[np.int8], colour: int) -> tuple[NDArray[np.float32], float]:
+    def look(self, cells: Cells, colour: int) -> tuple[NDArray[np.float32], float]:
         """The evaluator's own answer without search: policy `[A]` over the board's actions, value for `colour`."""
         planes = blank_planes(self.search.rows, self.size)
         planes[:] = encode(cells[None], np.array([colour], np.int8), np.array([self.swap and may_swap(cells, colour)]))
@@ -112,7 +114,7 @@ class Thinker:
         return frame_map(policy[0], colour, self.size), float(value[0])
 
 
-def plies_before(cells: NDArray[np.int8], colour: int) -> int:
+def plies_before(cells: Cells, colour: int) -> int:
     """Moves played before the position `cells`, as counted by the search: White may swap only at ply 1.
 
     They are read from the stones, which may have been placed in any order: a swap gives White one stone more.
@@ -123,19 +125,13 @@ def plies_before(cells: NDArray[np.int8], colour: int) -> int:
     return plies if regular else max(2, plies)
 
 
-def stop_at(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
+def stop_at(deadline: float, stopped: Until) -> Until:
     """Whether to stop: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
     return lambda: stopped() or time.monotonic() >= deadline
 
 
 def solved(
-    solver: Solver,
-    cells: NDArray[np.int8],
-    colour: int,
-    *,
-    seconds: float,
-    nodes: int | None = None,
-    interrupted: Callable[[], bool],
+    solver: Solver, cells: Cells, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None
 ) -> Solution:
     """Solve a position of `colour` to move, see `Solver.solve`, within `seconds` and `nodes`.
 
@@ -148,12 +144,12 @@ def solved(
     except UnsolvedError as error:
         if interrupted():
             raise UsageError("interrupted") from error
-        limits = f"solver_seconds={seconds:g}" + (f" and solver_nodes={nodes}" if nodes is not None else "")
+        limits = f"solver_seconds={seconds:g} solver_nodes={nodes or 'null'}"
         raise UsageError(f"not solved within {limits}; with more stones it may be") from error
 
 
 @contextmanager
-def watching(stopped: Callable[[], bool], end: Callable[[], object]) -> Iterator[None]:
+def watching(stopped: Until, end: Callable[[], object]) -> Iterator[None]:
     """Call `end` from another thread once `stopped` is true, again and again."""
     done = threading.Event()
 
@@ -172,7 +168,7 @@ def watching(stopped: Callable[[], bool], end: Callable[[], object]) -> Iterator
 
 
 def proved_move(
-    solution: Solution | None, thinker: Thinker, cells: NDArray[np.int8], colour: int, *, swap: bool
+    solution: Solution | None, thinker: Thinker, cells: Cells, colour: int, *, swap: bool
 ) -> Thought | None:
     """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether it may swap.
 
@@ -202,7 +198,7 @@ class PlyReview:
     """Winning chance that the move played next gives away, 0 to 1."""
 
 
-def review(thinker: Thinker, board: Board, simulations: int, until: Callable[[], bool]) -> Iterator[PlyReview]:
+def review(thinker: Thinker, board: Board, simulations: int, until: Until) -> Iterator[PlyReview]:
     """Every position of the game on `board`, in order; ends early where `until` says so.
 
     A cost is what the best move was worth, less what the next position was worth. An adviser that does not know the
@@ -222,14 +218,18 @@ def review(thinker: Thinker, board: Board, simulations: int, until: Callable[[],
             return
         if earlier is not None:
             after = -abs(first[board.moves[0]]) if ply == 1 and first else current.value
-            lost = (earlier.value - after) / 2 * (1 if ply % 2 else -1)
-            yield replace(earlier, cost=max(0.0, lost))
+            yield _costing(earlier, after)
         earlier = current
     assert earlier is not None
     yield earlier
 
 
-def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until: Callable[[], bool]) -> PlyReview:
+def _costing(current: PlyReview, after: float) -> PlyReview:
+    """With the cost of the move that leads to the value `after`."""
+    return replace(current, cost=max(0.0, (current.value - after) / 2 * (-1 if current.ply % 2 else 1)))
+
+
+def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until: Until) -> PlyReview:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
     thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
@@ -240,7 +240,7 @@ def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until:
     return PlyReview(ply, value * board.to_move, best, line)
 
 
-def exact_review(board: Board, seconds: float, until: Callable[[], bool] = lambda: False) -> list[PlyReview]:
+def exact_review(board: Board, seconds: float, until: Until = lambda: False) -> list[PlyReview]:
     """The exact judgement of each position that the solver decides within `seconds`; the others are left out.
 
     A cost is 1 where a win was given away. It is 0 where the next position is not known. Positions are solved from
@@ -259,12 +259,12 @@ def exact_review(board: Board, seconds: float, until: Callable[[], bool] = lambd
         if current is None:
             continue
         if reviews and reviews[-1].ply == ply + 1 and now.to_move:
-            current = replace(current, cost=max(0.0, (current.value - reviews[-1].value) / 2 * now.to_move))
+            current = _costing(current, reviews[-1].value)
         reviews.append(current)
     return reviews[::-1]
 
 
-def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Callable[[], bool]) -> PlyReview | None:
+def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Until) -> PlyReview | None:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
     if board.swap and not board.moves:
@@ -281,7 +281,7 @@ def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Calla
     return PlyReview(ply, float(solution.winner), best)
 
 
-def opening_values(thinker: Thinker, size: int, until: Callable[[], bool]) -> tuple[dict[int, float], float]:
+def opening_values(thinker: Thinker, size: int, until: Until) -> tuple[dict[int, float], float]:
     """Cell -> the value for Black of a first stone there, without search; at least of one cell and its rotation.
 
     The two are the same opening, so they have the mean of both judgements. Returns the values, and the root mean square

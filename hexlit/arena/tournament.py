@@ -11,8 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from hexlit.arena.matches import ArenaGame, Opening, Pair, play_pairs, position_key, stones_of, turned
-from hexlit.arena.players import Contestant
+from hexlit.arena.matches import ArenaGame, Block, MatchWorker, Opening, Pair, position_key, stones_of, turned
 from hexlit.arena.ratings import PairCounts, Rating, Sprt, rate
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
@@ -44,11 +43,8 @@ class GameLog:
         self.path = path
         self.size = size
         self.pairs: dict[tuple[str, str], dict[int, Pair]] = {}
-        try:
-            whole, _, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
-            rows = list(csv.reader(io.StringIO(whole.decode("utf-8"), newline="")))
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise UsageError(f"{path}: not the games of a match ({error})") from error
+        whole, _, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+        rows = list(csv.reader(io.StringIO(whole.decode("utf-8", errors="replace"), newline="")))
         if rows and tuple(rows[0]) != COLUMNS:
             raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(COLUMNS)})")
         games = [self._read(row, number) for number, row in enumerate(rows[1:], start=2)]
@@ -120,44 +116,8 @@ def recorded(game: ArenaGame, size: int) -> RecordedGame:
     return replace(record, black=game.black, white=game.white, comment=game.note)
 
 
-@dataclass(frozen=True)
-class Block:
-    """Openings of games between two players: an independent part of a tournament, which any process can play."""
-
-    first: str
-    """Name of the player who has Black first."""
-    second: str
-    openings: Mapping[int, Opening]
-    """The openings by number."""
-
-    def cut(self, at_once: int) -> "list[Block]":
-        """Blocks of `at_once` openings, which a player plays in parallel, and the rest."""
-        numbers = list(self.openings)
-        parts = [numbers[start : start + at_once] for start in range(0, len(numbers), at_once)]
-        return [Block(self.first, self.second, {number: self.openings[number] for number in part}) for part in parts]
-
-
 PlayBlocks = Callable[[Sequence[Block]], Iterator[Iterable[Pair]]]
 """Gives the pairs of each block, in the order of the blocks."""
-
-
-@dataclass(frozen=True)
-class MatchWorker:
-    """Plays blocks of openings between its contestants, in this process; see `play_pairs`."""
-
-    contestants: Sequence[Contestant]
-    size: int
-    _: KW_ONLY
-    at_once: int
-    """Most games that wait for the same player's move."""
-    swap: bool = False
-    """Whether an opening of one move may be answered by swap-pieces."""
-
-    def play(self, block: Block) -> Iterator[Pair]:
-        """The pairs of `block`, each as soon as both games are over."""
-        by_name = {contestant.name: contestant for contestant in self.contestants}
-        first, second = by_name[block.first], by_name[block.second]
-        return play_pairs(first, second, block.openings, self.size, at_once=self.at_once, swap=self.swap)
 
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
@@ -246,16 +206,8 @@ def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
     return game.black, game.white, opening, min(way[game.opening :] for way in same)
 
 
-def standings(
-    names: Sequence[str],
-    pairings: Sequence[tuple[str, str]],
-    log: GameLog,
-    anchor: str,
-    *,
-    sprt: Sprt | None = None,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """The standings from the games of `log`; `seed` is that of the ratings' intervals.
+def standings(tournament: Tournament, anchor: str, *, sprt: Sprt | None = None, seed: int = 0) -> dict[str, Any]:
+    """The standings from the games so far; `seed` is that of the ratings' intervals.
 
     `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score` and `played`. The last
     holds the same of the pairs without a forfeit, None if all have one or nothing was forfeited. `cross` holds `games`
@@ -263,6 +215,8 @@ def standings(
     `black_wins`, `swaps`, `resignations` and `forfeits`. `sprt` is None without a test. Players are rated once all of
     them have played.
     """
+    log, pairings = tournament.log, tournament.pairings
+    names = [contestant.name for contestant in tournament.worker.contestants]
     results = {pairing: log.counts(*pairing) for pairing in pairings}
     playing = {name for pairing, counts in results.items() if sum(counts) for name in pairing}
     games = log.games
@@ -291,17 +245,13 @@ def standings(
         "swaps": sum(log.size**2 in game.moves for game in games),
         "resignations": sum(game.ending is Ending.RESIGNED for game in games),
         "forfeits": [
-            {"loser": loser_of(game), "black": game.black, "white": game.white, "pair": game.pair, "note": game.note}
+            {"loser": game.white if game.winner > 0 else game.black}
+            | {name: getattr(game, name) for name in ("black", "white", "pair", "note")}
             for game in games
             if game.ending is Ending.FORFEITED
         ],
         "sprt": None if sprt is None else _tested(sprt, pairings[0], log),
     }
-
-
-def loser_of(game: ArenaGame) -> str:
-    """Name of the loser."""
-    return game.white if game.winner > 0 else game.black
 
 
 def _row(rating: Rating) -> dict[str, Any]:
@@ -310,11 +260,6 @@ def _row(rating: Rating) -> dict[str, Any]:
 
 def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:
     counts = log.counts(*pairing)
-    return {
-        **{name: getattr(sprt.config, name) for name in ("elo0", "elo1", "alpha", "beta")},
-        "log_likelihood_ratio": sprt.ratio(counts),
-        "lower": sprt.lower,
-        "upper": sprt.upper,
-        "pairs": counts,
-        "accepted": sprt.decision(counts) or None,
-    }
+    settings = {name: getattr(sprt.config, name) for name in ("elo0", "elo1", "alpha", "beta")}
+    result = {"log_likelihood_ratio": sprt.ratio(counts), "lower": sprt.lower, "upper": sprt.upper}
+    return settings | result | {"pairs": counts, "accepted": sprt.decision(counts) or None}

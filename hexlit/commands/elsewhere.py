@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.arena.matches import Pair
+from hexlit.arena.matches import Block, MatchWorker, Pair
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
-from hexlit.arena.tournament import Block, MatchWorker
+from hexlit.arena.players import Judgement, JudgingPlayer, PolicyPlayer, SearchPlayer
 from hexlit.cluster.config import RayConfig
 from hexlit.cluster.tasks import RayTasks
 from hexlit.commands.kernels import Compiling, of_players
@@ -66,11 +65,11 @@ class MatchWorkerMaker:
         return lambda block: list(worker.play(block))
 
 
-JudgeWith = Callable[[int], Judge]
+JudgeWith = Callable[[int], JudgingPlayer]
 """Gives the judge with a number of simulations per move; 0 is the network alone."""
 
 Batch = tuple[int, NDArray[np.int8], NDArray[np.int8]]
-"""Simulations per move, and positions as for `Judge.judge`."""
+"""Simulations per move, and positions as for `JudgingPlayer.judge`."""
 
 
 def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> JudgeWith:
@@ -79,7 +78,7 @@ def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> Jud
     evaluator = evaluators(games)
 
     @cache
-    def judge(simulations: int) -> Judge:
+    def judge(simulations: int) -> JudgingPlayer:
         if not simulations:
             return PolicyPlayer(evaluator, size=size, batch=games, swap=swap)
         return SearchPlayer(replace(search, simulations=simulations), evaluator, size=size, batch=games, swap=swap)
@@ -104,8 +103,8 @@ class JudgeMaker:
         return lambda batch: judge(batch[0]).judge(*batch[1:])
 
 
-class FarJudge:
-    """A `Judge` that spreads its positions over a cluster, `games` of them at a time."""
+class FarJudge(JudgingPlayer):
+    """A judge that spreads its positions over a cluster, `games` of them at a time."""
 
     def __init__(self, jobs: RayTasks, simulations: int, games: int) -> None:
         """`jobs` come from a `JudgeMaker`."""
@@ -114,7 +113,7 @@ class FarJudge:
         self._games = games
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
-        """See `Judge`."""
+        """See `JudgingPlayer`."""
         parts = [slice(start, start + self._games) for start in range(0, len(cells), self._games)]
         result = list(self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts))
         return Judgement(

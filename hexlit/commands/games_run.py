@@ -28,33 +28,31 @@ from hexlit.reporting.page import Page
 from hexlit.reporting.text import show as show_page
 from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games, verify_games
-from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.sources import GameReader
 from hexlit.tasks.hex.packaged import fitting_network
 from hexlit.web.pages import recorded_page
 
 if TYPE_CHECKING:
     from hexlit.commands.games import GamesConfig
 
-_GAMES_BETWEEN_REPORTS = 100
 _WINNERS = {"black": 1, "white": -1}
 
 
 def import_games_to_store(settings: "GamesConfig") -> None:
     """Add games to a store, and print the results."""
     target = Path(str(settings.target))
-    reader = GameReader(find_sources(settings.sources))
+    reader = GameReader(settings.sources)
     again = same_command("hexlit games import", without="action")
     try:
         with (
             says_how_to_continue("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
-            _progress(reader, "importing") as progress,
+            _progress(reader, "importing"),
         ):
             result = import_games(
                 reader,
                 target,
                 duplicates=Duplicates(settings.duplicates),
                 stop_at_error=settings.on_error == "stop",
-                progress=progress,
             )
     except OSError as error:  # such as a full disk
         raise UsageError(f"target={target}: cannot be written to ({error.strerror})") from error
@@ -65,19 +63,19 @@ def export(settings: "GamesConfig") -> None:
     """Write games to a file, and print the facts that its format leaves out."""
     target = Path(str(settings.target))
     form = format_for(target, settings.format)
-    reader = GameReader(find_sources(settings.sources))
-    with _progress(reader, "exporting") as progress:
-        result = export_games(reader, target, form, selection=_selection(settings), progress=progress)
+    reader = GameReader(settings.sources)
+    with _progress(reader, "exporting"):
+        result = export_games(reader, target, form, selection=_selection(settings))
     _give_out(settings, result.as_json(), lambda document: export_page(document, str(target)))
 
 
 def show(settings: "GamesConfig") -> None:
     """Draw one game on the terminal, and as SVG if requested."""
-    reader = GameReader(find_sources(settings.sources))
+    reader = GameReader(settings.sources)
     games = (game for game in reader if isinstance(game, GameRecord))
     record = next(islice(games, settings.game - 1, None), None)
     if record is None:
-        readable = sum(isinstance(game, GameRecord) for game in GameReader(reader.sources))
+        readable = sum(isinstance(game, GameRecord) for game in GameReader(settings.sources))
         raise UsageError(f"game={settings.game}: {readable:,} games can be read there")
     plies = len(record.moves)
     ply = plies if settings.ply is None else settings.ply
@@ -102,17 +100,15 @@ def show(settings: "GamesConfig") -> None:
 
 def stats(settings: "GamesConfig") -> None:
     """Print the contents of the games."""
-    reader = GameReader(find_sources(settings.sources))
+    reader = GameReader(settings.sources)
     overview = Overview(settings.opening_plies)
     unreadable = 0
-    with _progress(reader, "counting") as progress:
-        for number, game in enumerate(_selection(settings).of(reader), 1):
+    with _progress(reader, "counting"):
+        for game in _selection(settings).of(reader):
             if isinstance(game, RecordError):
                 unreadable += 1
             else:
                 overview.add(game)
-            if number % _GAMES_BETWEEN_REPORTS == 0:
-                progress(reader)
     if not overview.games:
         raise UsageError(f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read")
     document = {**overview.as_json(settings.most), "unreadable": unreadable}
@@ -121,9 +117,9 @@ def stats(settings: "GamesConfig") -> None:
 
 def verify(settings: "GamesConfig") -> bool:
     """Replay the games; returns whether all are correct."""
-    reader = GameReader(find_sources(settings.sources))
-    with _progress(reader, "replaying") as progress:
-        verdict = verify_games(reader, most=settings.most, progress=progress)
+    reader = GameReader(settings.sources)
+    with _progress(reader, "replaying"):
+        verdict = verify_games(reader, most=settings.most)
     if not reader.games:
         raise UsageError(f"source={settings.sources[0]}: there are no games in it")
     _give_out(settings, verdict.as_json(), verdict_page)
@@ -131,9 +127,10 @@ def verify(settings: "GamesConfig") -> bool:
 
 
 @contextmanager
-def _progress(reader: GameReader, title: str) -> Iterator[Callable[[GameReader], None]]:
+def _progress(reader: GameReader, title: str) -> Iterator[None]:
     with ReadingProgress(reader.size, title) as shown:
-        yield lambda reader: shown.update(reader.position, reader.games)
+        reader.progress = lambda reader: shown.update(reader.position, reader.games)
+        yield
 
 
 def _selection(settings: "GamesConfig") -> Selection:

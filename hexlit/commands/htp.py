@@ -5,7 +5,7 @@ The first questions, about name and commands, are answered before anything heavy
 
 from functools import partial
 
-from hexlit.arena.htp.protocol import Incoming, greeter, private_output, write
+from hexlit.arena.htp.protocol import Incoming, private_output, write
 
 
 def main(argv: list[str]) -> int:
@@ -17,7 +17,7 @@ def main(argv: list[str]) -> int:
     # From here on only the protocol writes to standard output; output of libraries is diverted.
     with private_output() as out:
         answer = partial(write, out)
-        incoming = Incoming(0, greeter(answer))
+        incoming = Incoming(0, answer)
         from hexlit.commands.htp_program import converse
 
         return converse(argv, incoming, answer)

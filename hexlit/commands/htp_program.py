@@ -21,7 +21,7 @@ from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
 
 if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
     from hexlit.arena.htp.protocol import Incoming
-    from hexlit.arena.htp.session import Worker
+    from hexlit.arena.htp.session import HtpSession
     from hexlit.arena.thinker import MakeEvaluator
 
 PLAYERS = ("network", "rollouts", "uniform")
@@ -94,7 +94,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     """
     started = time.monotonic()
     settings = typed(config, HtpConfig)
-    from hexlit.arena.htp.session import HtpSession, Loaded, Worker, serve
+    from hexlit.arena.htp.session import HtpSession, Loaded, serve
     from hexlit.arena.thinker import Thinker
     from hexlit.commands.kernels import Compiling
 
@@ -119,26 +119,26 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
         seconds = time.monotonic() - started
         print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)
 
-    worker = Worker(failed=incoming.end)
-    session = HtpSession(load, settings, settings.search.simulations, settings.board, settings.swap, worker)
+    session = HtpSession(load, settings, settings.search.simulations, settings.board, settings.swap)
+    session.loading.add_done_callback(lambda loading: incoming.end() if loading.exception() else None)
     session.get_ready()
-    worker.begin(say_ready)
+    session.submit(say_ready)
     try:
         with contextlib.suppress(BrokenPipeError):  # the other side has left
             if not serve(incoming, write, session):
-                worker.do(lambda: None)  # the input has ended, perhaps because loading failed: raises that error
+                session.loading.result()  # the input has ended, perhaps because loading failed: raises that error
     except KeyboardInterrupt:
-        leave(worker, 130)
+        leave(session, 130)
         raise
-    leave(worker, 0)
+    leave(session, 0)
 
 
-def leave(worker: "Worker", code: int) -> None:
-    """End the process while its worker compiles, which cannot be stopped; otherwise do nothing.
+def leave(session: "HtpSession", code: int) -> None:
+    """End the process while its other thread compiles, which cannot be stopped; otherwise do nothing.
 
-    Nothing is lost: the worker only reads, and compiled code reaches the cache by renaming.
+    Nothing is lost: the thread only reads, and compiled code reaches the cache by renaming.
     """
-    if worker.busy:
+    if session.busy:
         sys.stderr.flush()
         os._exit(code)
 

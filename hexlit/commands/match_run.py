@@ -17,12 +17,11 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from hexlit.accelerate.host import usable_cores
-from hexlit.arena.matches import balanced_openings
+from hexlit.arena.matches import MatchWorker, balanced_openings
 from hexlit.arena.player_spec import PlayerSpec, parse_players
 from hexlit.arena.ratings import Sprt
 from hexlit.arena.tournament import (
     GameLog,
-    MatchWorker,
     PlayBlocks,
     Tournament,
     as_collection,
@@ -205,7 +204,7 @@ def document_of(
         },
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
-        **standings(names, tournament.pairings, log, anchor, sprt=test_of(config), seed=config.seed),
+        **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),
     }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,9 @@ from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
 from hexlit.arena.measures import (
     OPENING_PLIES,
-    Level,
     Network,
     Part,
     Thoroughness,
-    effort_of,
     measure_variant,
     variants,
 )
@@ -169,14 +168,8 @@ def measure_truth(
     else:
         judges = nullcontext(judges_here(evaluators, settings.search, games))
     with judges as judge:
-        levels = [Level(number, judge(number)) for number in (0, *sorted(set(settings.simulations)))]
-        whole, done = effort_of(levels, positions, size), 0
-
-        def judged(effort: int) -> None:
-            nonlocal done
-            done += effort
-            advance("judging positions", done / whole)
-
+        levels = {number: judge(number) for number in (0, *sorted(set(settings.simulations)))}
+        judged = partial(advance, "judging positions")
         yield measures.measure_truth(levels, positions, size=size, batch=batch, advance=judged, part=part)
 
 

@@ -31,16 +31,13 @@ class ConvNorm(nn.Module):
         return self.conv.weight.detach().float() * scale[:, None, None, None], bias
 
 
+_ACTIVATIONS: dict[str, type[nn.Module]]
+_ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU, "mish": nn.Mish, "leaky_relu": nn.LeakyReLU}
+
+
 def make_activation(name: str) -> nn.Module:
     """The activation of that name; `NetConfig` has already refused unknown names."""
-    makers: dict[str, type[nn.Module]] = {
-        "relu": nn.ReLU,
-        "gelu": nn.GELU,
-        "silu": nn.SiLU,
-        "mish": nn.Mish,
-        "leaky_relu": nn.LeakyReLU,
-    }
-    return makers[name]()
+    return _ACTIVATIONS[name]()
 
 
 def pool_board(x: Tensor) -> Tensor:

@@ -1,7 +1,6 @@
 """Calibration of the value: predicted chances of winning against exact results."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +39,7 @@ class Calibration:
     """Mean distance between the prediction and the share won of a bin, by positions (Naeini et al. 2015)."""
     sign_accuracy: float
     """Share of the positions with the better chance on the winner's side; half counts as lost."""
-    bins: tuple[Bin, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {"bins": [asdict(entry) for entry in self.bins]}
+    bins: list[Bin]
 
 
 def calibrate(values: NDArray[np.float32], won: NDArray[np.bool_], *, bins: int = 10) -> Calibration:
@@ -73,5 +68,5 @@ def calibrate(values: NDArray[np.float32], won: NDArray[np.bool_], *, bins: int 
         log_loss=float(-np.log(of_truth).mean()),
         calibration_error=distance / len(values),
         sign_accuracy=float(((values > 0) == won).mean()),
-        bins=tuple(found),
+        bins=found,
     )

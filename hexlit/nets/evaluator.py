@@ -12,17 +12,7 @@ from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES, blank_planes
-from hexlit.nets.backends import (
-    DeviceRun,
-    Floats,
-    Forward,
-    HostRun,
-    OneThread,
-    Planes,
-    Run,
-    TwinForward,
-    folded_twin,
-)
+from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, OneThread, Planes, Run, TwinForward, folded_twin
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
 from hexlit.nets.fused import FusedForward
@@ -36,9 +26,6 @@ TOLERANCE = {torch.float32: 0.01, torch.float16: 0.2, torch.bfloat16: 0.2}
 It is above the effect of rounding (TF32 on cuda included) and below that of a wrong operator."""
 
 CHECKED_POSITIONS = 16
-
-EAGER_TIME = 1.6
-"""Time of self-play by eager operators, beside that by fused ones; measured, see docs/hardware.md."""
 
 
 class NetworkEvaluator:
@@ -130,9 +117,7 @@ class NetworkEvaluator:
                     full = full or self._is_full(error)
                     continue
                 if reasons:
-                    measured = backend == "eager" and any(reason.startswith("fused") for reason in reasons)
-                    longer = f", {EAGER_TIME:g} times as long in a measurement" if measured else ""
-                    _warn_once("; ".join(reasons), backend, longer)
+                    _warn_once("; ".join(reasons), backend)
                 self.build_seconds = time.monotonic() - started
                 return forward, run
             if not full:
@@ -173,19 +158,13 @@ class NetworkEvaluator:
         Raises:
             UsageError: it does so already, or there is one position.
         """
-        device, more = self.profile.device, "selfplay.ahead=false or accelerator.memory_cap leaves it more in training"
+        full = f"{self.profile.device} is out of memory with {self._rows} positions at once ({reason})"
+        more = "selfplay.ahead=false or accelerator.memory_cap leaves it more in training"
         if self._rows < self.batch or self.batch == 1:
-            raise UsageError(f"{device} is out of memory with {self._rows} positions at once ({reason}); {more}")
-        release(device)
+            raise UsageError(f"{full}; {more}")
+        release(self.profile.device)
         self._rows = -(-self.batch // 2)
-        log.warning(
-            "%s is out of memory with %d positions at once (%s); evaluating %d at once from now on; %s",
-            device,
-            self.batch,
-            reason,
-            self._rows,
-            more,
-        )
+        log.warning("%s; evaluating %d at once from now on; %s", full, self._rows, more)
 
     @torch.no_grad()
     def _make_forward(self, net: HexNet, backend: str, batch: int) -> Forward:
@@ -239,14 +218,13 @@ def _short(error: Exception, most: int) -> str:
 
 
 @cache
-def _warn_once(reasons: str, backend: str, longer: str) -> None:
+def _warn_once(reasons: str, backend: str) -> None:
     """Say why a slower backend is used; a run builds several evaluators, and one warning is enough."""
     log.warning(
         "a faster way to evaluate the network cannot be used (%s). %s operators take its place: the answers are right, "
-        "but self-play takes longer%s",
+        "but self-play takes longer",
         reasons,
         backend.capitalize(),
-        longer,
     )
 
 
@@ -307,20 +285,17 @@ def measure_agreement(net: HexNet, evaluator: NetworkEvaluator, planes: Planes) 
         evaluator: the evaluator of self-play.
         planes: int8 `[P, 5, n, n]`, any number of positions P from 1 on.
     """
-    policies, values = [], []
-    for start in range(0, len(planes), evaluator.batch):
-        part = planes[start : start + evaluator.batch]
-        batch = np.resize(part, (evaluator.batch, *planes.shape[1:]))  # the last batch is padded with repetitions
-        policy = np.zeros((evaluator.batch, evaluator.actions), np.float32)
-        value = np.zeros(evaluator.batch, np.float32)
-        evaluator.evaluate(np.ascontiguousarray(batch), policy, value)
-        policies.append(policy[: len(part)])
-        values.append(value[: len(part)])
+    count, batch = len(planes), evaluator.batch
+    batches = np.resize(planes, (-(-count // batch), batch, *planes.shape[1:]))  # the last one padded by repetitions
+    policies = np.zeros((*batches.shape[:2], evaluator.actions), np.float32)
+    values = np.zeros(batches.shape[:2], np.float32)
+    for arrays in zip(batches, policies, values, strict=True):
+        evaluator.evaluate(*arrays)
     probabilities, expected = plain_answers(net, planes, evaluator.actions)
-    value_error = np.abs(np.concatenate(values) - expected)
-    policy = np.concatenate(policies)
+    policy = policies.reshape(-1, evaluator.actions)[:count]
+    value_error = np.abs(values.ravel()[:count] - expected)
     return Agreement(
-        positions=len(planes),
+        positions=count,
         policy_error=float(np.abs(policy - probabilities).sum(1).mean() / 2),
         value_error=float(value_error.mean()),
         largest_value_error=float(value_error.max()),

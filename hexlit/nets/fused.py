@@ -150,23 +150,16 @@ class FusedForward:
     def _conv(self, layer: ConvNorm) -> PackedConv:
         weight, bias = layer.folded()
         padding = [weight.shape[2] // 2] * 2
-        packed = torch.ops.mkldnn._reorder_convolution_weight(
-            weight.to(self.dtype),
-            padding,
-            [1, 1],
-            [1, 1],
-            1,
-            [self.batch, weight.shape[1], self.size, self.size],
-        )
+        weight, shape = weight.to(self.dtype), [self.batch, weight.shape[1], self.size, self.size]
+        packed = torch.ops.mkldnn._reorder_convolution_weight(weight, padding, [1, 1], [1, 1], 1, shape)
         return PackedConv(packed, bias.to(self.dtype), padding)
 
     def _block(self, block: ResidualBlock) -> PackedBlock:
         convs = [self._conv(cast(ConvNorm, layer)) for layer in block.layers]
         bias = _linears([block.bias.linear]) if block.bias is not None else None
-        gate = None
-        if block.gate is not None:
-            gate = _linears([block.gate.squeeze]), _linears([block.gate.excite])
-        return PackedBlock(convs, bias, gate)
+        if block.gate is None:
+            return PackedBlock(convs, bias, None)
+        return PackedBlock(convs, bias, (_linears([block.gate.squeeze]), _linears([block.gate.excite])))
 
 
 def _linears(layers: list[nn.Linear]) -> PackedLinear:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,13 +168,11 @@ class SelfPlay:
         """
         size, groups, parts = settings.size, settings.groups, settings.parts
         slots = slots_of(settings.games, settings.part, parts)
-        if not 1 <= groups <= len(slots):
-            needed = f"{parts} processes with {groups} groups each need {parts * groups} or more"
-            raise UsageError(f"selfplay.games={settings.games}: {needed}")
         check_search(settings.search)
         self.settings = settings
         self.games = len(slots)
-        self._search_settings = json.dumps(asdict(settings.search), sort_keys=True)
+        self._of_all: dict[str, Any] = {name: getattr(settings, name) for name in ("size", "swap", "seed")}
+        self._of_all["search"] = json.dumps(asdict(settings.search), sort_keys=True)
         plies = actions = size * size + settings.swap
         self._geometry = geometry(size)
         self._rules = compiled_rules(settings.config, settings.search, settings.seed)
@@ -231,12 +229,12 @@ class SelfPlay:
                     on_games(records, counts)
                 counts.evaluations += len(group.tree.game) - over
                 counts.recalled += recalled
+                before = time.perf_counter()
                 if len(self._groups) > 1:
                     evaluations[index] = pool.submit(evaluator.evaluate, *group.batch)
                 else:
-                    before = time.perf_counter()
                     evaluator.evaluate(*group.batch)
-                    counts.network_seconds += time.perf_counter() - before
+                counts.network_seconds += time.perf_counter() - before
             for evaluation in evaluations:
                 evaluation.result()
         counts.seconds = time.perf_counter() - start
@@ -262,9 +260,6 @@ class SelfPlay:
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `snapshot` of a self-play with the same settings."""
         state = self._state
-        saved, own = snapshot["policies"].shape, state.policies.shape
-        if saved != own:
-            raise UsageError(f"the saved games have the shape {saved}, this run {own}; keep board and games to resume")
         for name in SLOT.names or ():
             state.slot[name] = snapshot[f"slot.{name}"]
         # Snapshots from before surprises were recorded have none: those of these moves are unknown.
@@ -289,8 +284,7 @@ class SelfPlay:
         )
 
     def _advance(self, group: _Group) -> tuple[int, int]:
-        games = group.state, group.stones, group.tree, group.walk, *group.batch
-        arguments = *games, self._cache, self._rules, self._params, self._geometry
+        arguments = *group, self._cache, self._rules, self._params, self._geometry
         slices = over_slices(lambda first, last: advance_games(first, last, *arguments), len(group.tree.game))
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
         return over, recalled
@@ -309,21 +303,15 @@ class SelfPlay:
         return records
 
     def _record(self, g: int) -> GameRecord:
-        state, slot, own = self._state, self._state.slot[g], self.settings
-        plies = int(slot["ply"])
-        simulations = state.simulations[g, :plies].copy()
-        full = np.flatnonzero(simulations == self._rules.full_simulations)
+        state, slot = self._state, self._state.slot[g]
+        of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _ARRAYS[:3]}
+        full = np.flatnonzero(of_moves["simulations"] == self._rules.full_simulations)
         return GameRecord(
             **{name: slot[name].item() for name in _FACTS},
-            size=own.size,
-            swap=own.swap,
-            moves=state.moves[g, :plies].copy(),
+            **of_moves,
+            **self._of_all,
             ending=Ending.CONNECTED if slot["state"] == CONNECTED else Ending.RESIGNED,
-            values=state.values[g, :plies].copy(),
-            simulations=simulations,
             policy_plies=full.astype(np.int16),
             policies=state.policies[g, full].astype(np.float16),
             surprises=state.surprises[g, full],
-            seed=own.seed,
-            search=self._search_settings,
         )

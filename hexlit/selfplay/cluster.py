@@ -102,7 +102,6 @@ class RayPlayers:
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
         """See `SelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
-        assert request.past is None, "the configuration refuses reanalysis on Ray"
         if not self._games:
             self._games = self.snapshot()
         if self._published is None or self._published[0] is not request.weights:

@@ -77,28 +77,22 @@ class SelfPlayConfig(Settings, section="selfplay"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.devices == "others" and (self.where == "ray" or self.workers == 0):
-            key = "where" if self.where == "ray" else "workers"
-            raise UsageError(
-                f"selfplay.devices=others: needs processes on this machine; leave out selfplay.{key}="
-                f"{getattr(self, key)}"
-            )
-        if self.reanalyse_share and (self.where == "ray" or self.versions_behind > 1):
-            key = "versions_behind" if self.versions_behind > 1 else "where"
-            raise UsageError(
-                f"selfplay.{key}={getattr(self, key)}: positions are searched again on this machine alone, one epoch "
-                "ahead at most; leave it out, or set selfplay.reanalyse_share=0"
-            )
-        if self.where == "ray" and self.workers == 0:
-            raise UsageError("selfplay.workers=0: Ray plays in shares; set 1 or more, or selfplay.where=here")
-        if self.ahead is False and self.versions_behind > 1:
-            raise UsageError(f"selfplay.versions_behind={self.versions_behind}: no effect with selfplay.ahead=false")
+        ray, none, behind = self.where == "ray", self.workers == 0, self.versions_behind > 1
+        again, versions = f"reanalyse_share={self.reanalyse_share}", f"versions_behind={self.versions_behind}"
+        rules = {
+            "workers=0: Ray plays in shares; set 1 or more, or selfplay.where=here": ray and none,
+            "ahead=true: needs processes that play; set selfplay.workers to 1 or more": self.ahead and none,
+            "devices=others: needs processes on this machine": self.devices == "others" and (ray or none),
+            f"{again}: positions are searched again on this machine alone": self.reanalyse_share and ray,
+            f"{again}: self-play is one epoch ahead at most, not {versions}": self.reanalyse_share and behind,
+            f"{versions}: no effect with selfplay.ahead=false": behind and self.ahead is False,
+        }
+        for rule, broken in rules.items():
+            if broken:
+                raise UsageError(f"selfplay.{rule}")
 
 
 def check_search(search: SearchConfig) -> None:
     """Raise `UsageError` for a search that self-play cannot run."""
     if search.leaves > 1:
-        raise UsageError(
-            f"search.leaves={search.leaves}: self-play fills its batches with many games, each searched leaf by "
-            "leaf; search.leaves=1 is needed"
-        )
+        raise UsageError(f"search.leaves={search.leaves}: self-play searches its games leaf by leaf; leave it out")

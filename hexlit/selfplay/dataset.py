@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
@@ -20,14 +18,10 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import inline, kernel
 from hexlit.hex.record import Ending
 from hexlit.hex.rng import GOLDEN, key, mix, uniform
-from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_policy
-from hexlit.selfplay.store import SCHEMA, part_files
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Ints, Part, drawn_part, with_policy
+from hexlit.selfplay.store import checked_table, part_files
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
-
-GAMES_AT_ONCE = 50_000
-"""Games that are read into memory at once."""
 
 OTHER_SIZE = "games on another board"
 UNFINISHED = "unfinished games"
@@ -61,21 +55,16 @@ def read_flat_games(
         UsageError: a file is damaged or holds other data, or nothing is left.
     """
     left_out: Counter[str] = Counter()
-    sizes: set[int] = set()
-    claimed = 0
     chunks: list[tuple[NDArray[Any], ...]] = []
 
     def without(games: pa.RecordBatch, wrong: pa.BooleanArray, reason: str) -> pa.RecordBatch:
         left_out[reason] += wrong.true_count
         return games.filter(pc.invert(wrong))
 
-    for games in chain.from_iterable(map(_batches, parts)):
-        sizes.update(games["size"].unique().to_pylist())
+    for games in chain.from_iterable(checked_table(part, COLUMNS).combine_chunks().to_batches() for part in parts):
         games = without(games, pc.not_equal(games["size"], size), OTHER_SIZE)
         if not claimed_results:
-            unfinished = pc.equal(games["ending"], str(Ending.UNFINISHED))
-            claimed += pc.and_(unfinished, pc.not_equal(games["winner"], 0)).true_count
-            games = without(games, unfinished, UNFINISHED)
+            games = without(games, pc.equal(games["ending"], str(Ending.UNFINISHED)), UNFINISHED)
         games = without(games, pc.equal(games["winner"], 0), NO_WINNER)
         games = without(games, pc.greater_equal(games["opening"], games["moves"].value_lengths()), NO_MOVE)
         opening, first_ply = games["opening"].to_numpy(), _first_plies(games, size, swap)
@@ -87,7 +76,9 @@ def read_flat_games(
         lengths = moves.value_lengths().to_numpy()
         chunks.append((moves.flatten().to_numpy(), lengths, first_ply[~late], games["winner"].to_numpy()))
     if not any(len(winner) for *_, winner in chunks):
-        raise UsageError(_nothing_left(parts[0].parent, size, sizes, claimed))
+        counts = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
+        advice = "; data.claimed_results=true takes those with a claimed winner" if left_out[UNFINISHED] else ""
+        raise UsageError(f"data.path={parts[0].parent} board={size}: no position to learn from ({counts}){advice}")
     moves, lengths, first_ply, winner = map(np.concatenate, zip(*chunks, strict=True))
     flat = FlatGames(moves, _sums(lengths), _sums(lengths - first_ply), first_ply.astype(np.int16), winner)
     return flat, {reason: count for reason, count in sorted(left_out.items()) if count}
@@ -109,36 +100,9 @@ def _first_plies(games: pa.RecordBatch, size: int, swap: bool) -> NDArray[np.int
     return first
 
 
-def _batches(part: Path) -> Iterator[pa.RecordBatch]:
-    try:
-        with pq.ParquetFile(part, page_checksum_verification=True) as file:
-            wrong = [name for name in COLUMNS if SCHEMA.field(name) not in list(file.schema_arrow)]
-            if wrong:
-                raise pa.ArrowInvalid(f"no column {wrong[0]} as a store has it")
-            rows = 0
-            for batch in file.iter_batches(GAMES_AT_ONCE, columns=COLUMNS):
-                for fault in faults_of(pa.Table.from_batches([batch])):
-                    raise UsageError(f"data.path: {part}, row {rows + fault.row + 1}: {fault.said}")
-                rows += batch.num_rows
-                yield batch
-    except (pa.ArrowException, OSError) as error:
-        said = str(error).partition("\n")[0]
-        raise UsageError(f"data.path: {part} cannot be read as a part of a store ({said})") from error
-
-
 def _sums(counts: NDArray[Any]) -> NDArray[np.int64]:
     """Sum of the counts before each, and of all, `[G + 1]`."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def _nothing_left(folder: Path, size: int, sizes: set[int], claimed: int) -> str:
-    if size not in sizes:
-        there = ", ".join(map(str, sorted(sizes))) or "no game at all"
-        return f"data.path={folder}: no game on a board of {size} (there: {there}); set board"
-    if claimed:
-        taken = f"data.claimed_results=true takes {claimed} with a winner whom their source claims"
-        return f"data.path={folder}: none of the games on a board of {size} ended; {taken}"
-    return f"data.path={folder}: the games on a board of {size} hold no position with a move and a result to learn from"
 
 
 LAYOUT = 3
@@ -187,14 +151,8 @@ class GamePositions:
                 np.save(target / f"{name}.npy", array, allow_pickle=False)
             (target / "left_out.json").write_text(json.dumps(left_out), encoding="utf-8")
 
-        try:
-            make_folder_once(cache / digest, build)
-            return cls(cache / digest, size, swap)
-        except UsageError:
-            raise
-        except (OSError, ValueError) as error:
-            said = f"the arrays of data.path={folder} cannot be kept there, or are damaged; delete the folder"
-            raise UsageError(f"{cache / digest}: {said} ({error})") from error
+        make_folder_once(cache / digest, build)
+        return cls(cache / digest, size, swap)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process maps the files."""
@@ -242,11 +200,9 @@ class GameRows(NamedTuple):
 
         All batches are whole: the rest at the end is dropped, unless it is all there is.
         """
-        random = np.random.default_rng([seed, epoch])
         batch = min(batch, len(self.rows))
-        steps = len(self.rows) // batch
-        rows = random.permutation(self.rows)[: steps * batch].reshape(steps, batch)
-        return Epoch(Part(self.positions, rows, random.random(rows.shape) < 0.5))
+        ends = np.arange(batch, len(self.rows) + 1, batch)
+        return Epoch(drawn_part(np.random.default_rng([seed, epoch]), self.positions, self.rows, ends))
 
     def in_order(self, *, batch: int) -> Epoch:
         """All positions in batches of `batch` (the last may be smaller); none is turned."""
@@ -257,11 +213,8 @@ class GameRows(NamedTuple):
 def _digest(parts: list[Path], settings: list[Any]) -> str:
     digest = hashlib.sha256(json.dumps(settings).encode())
     for part in parts:
-        try:
-            with part.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "blake2b").digest())
-        except OSError as error:
-            raise UsageError(f"data.path: {part} cannot be read ({error.strerror})") from error
+        with part.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "blake2b").digest())
     return digest.hexdigest()[:24]
 
 
@@ -314,12 +267,7 @@ def split_games(
 
 @kernel
 def _draws(
-    moves: NDArray[np.int16],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    seed: int,
-    purpose: int,
-    table: Geometry,
+    moves: NDArray[np.int16], starts: Ints, lengths: Ints, seed: int, purpose: int, table: Geometry
 ) -> NDArray[np.float64]:
     """For each game a number in [0, 1) that depends on its first moves, `seed` and `purpose`, `[G]`."""
     drawn = np.empty(len(starts))

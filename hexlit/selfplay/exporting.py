@@ -1,8 +1,8 @@
 """Games of a store: those selected, what they look like together, and their export to other formats."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
 from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, RecordError, as_record, begins
 from hexlit.hex.symmetry import rotate_moves
-from hexlit.selfplay.importing import Tally, with_tallies
+from hexlit.selfplay.importing import Account, Tally
 from hexlit.selfplay.sources import GameReader
 from hexlit.settings import check_word
 
@@ -48,70 +48,58 @@ class Selection:
 WINNERS = {1: "black", -1: "white", 0: "unknown"}
 
 
-@dataclass
 class Overview:
-    """Counts over games, one `add` per game."""
+    """Counts over games, one `add` per game; an opening and its turn by 180 degrees count as the one that sorts first.
 
-    opening_plies: int = 2
-    """Moves that make an opening."""
-    games: int = 0
-    plies: int = 0
-    sizes: Counter[int] = field(default_factory=Counter)
-    lengths: Counter[int] = field(default_factory=Counter)
-    """Number of moves -> games."""
-    winners: Counter[str] = field(default_factory=Counter)
-    """`black`, `white` or `unknown`; for unfinished games as their files claim."""
-    endings: Counter[str] = field(default_factory=Counter)
-    swaps: Counter[str] = field(default_factory=Counter)
-    """`swap-pieces`, `swap-sides` or `none`."""
-    openings: Counter[tuple[int, tuple[int, ...]]] = field(default_factory=Counter)
-    """Size and first moves -> games; of an opening and its turn by 180 degrees the one that sorts first."""
-    openings_won: Counter[tuple[int, tuple[int, ...]]] = field(default_factory=Counter)
-    """The same -> games that Black has won."""
-    played: Counter[str] = field(default_factory=Counter)
-    """Name -> games."""
-    won: Counter[str] = field(default_factory=Counter)
+    Attributes:
+        counts: `size`, `length`, `winner`, `ending`, `swap`, `opening`, `black_won`, `player` and `won` -> value ->
+            games. Openings are size and first moves; `black_won` counts them, and `won` the players.
+    """
+
+    def __init__(self, opening_plies: int = 2) -> None:
+        """The first `opening_plies` moves make an opening."""
+        self.opening_plies = opening_plies
+        self.counts: defaultdict[str, Counter[Any]] = defaultdict(Counter)
+        self.games = 0
 
     def add(self, game: GameRecord) -> None:
         """Count one game."""
         self.games += 1
-        self.plies += len(game.moves)
-        self.sizes[game.size] += 1
-        self.lengths[len(game.moves)] += 1
-        self.winners[WINNERS[game.winner]] += 1
-        self.endings[str(game.ending)] += 1
-        self.swaps[swap_of(game)] += 1
         first = game.moves[: self.opening_plies]
+        values = {"size": game.size, "length": len(game.moves), "winner": WINNERS[game.winner]}
+        values |= {"ending": str(game.ending), "swap": swap_of(game)}
         if len(first) == self.opening_plies:
             turned = rotate_moves(first, game.size)
-            opening = game.size, min(tuple(first.tolist()), tuple(turned.tolist()))
-            self.openings[opening] += 1
-            self.openings_won[opening] += game.winner == BLACK
+            values["opening"] = game.size, min(tuple(first.tolist()), tuple(turned.tolist()))
+            if game.winner == BLACK:
+                values["black_won"] = values["opening"]
+        for kind, value in values.items():
+            self.counts[kind][value] += 1
         for name, colour in ((game.black, BLACK), (game.white, -BLACK)):
             if name:
-                self.played[name] += 1
-                self.won[name] += game.winner == colour
+                self.counts["player"][name] += 1
+                self.counts["won"][name] += game.winner == colour
 
     def as_json(self, most: int = 10) -> dict[str, Any]:
         """Plain values by name, with the `most` most frequent openings and players."""
-        won = self.openings_won
+        counts, won = self.counts, self.counts["black_won"]
         openings = [
             {"board": size, "moves": format_moves(moves, size), "games": games, "black_won": won[size, moves]}
-            for (size, moves), games in self.openings.most_common(most)
+            for (size, moves), games in counts["opening"].most_common(most)
         ]
-        players = self.played.most_common(most)
+        players = counts["player"].most_common(most)
         return {
             "games": self.games,
-            "plies": self.plies,
-            "sizes": {str(size): games for size, games in sorted(self.sizes.items())},
-            "lengths": {str(length): games for length, games in sorted(self.lengths.items())},
-            "winners": {name: self.winners[name] for name in WINNERS.values()},
-            "endings": {str(ending): self.endings[str(ending)] for ending in Ending},
-            "swaps": dict(self.swaps.most_common()),
-            "different_openings": len(self.openings),
+            "plies": sum(length * games for length, games in counts["length"].items()),
+            "sizes": {str(size): games for size, games in sorted(counts["size"].items())},
+            "lengths": {str(length): games for length, games in sorted(counts["length"].items())},
+            "winners": {name: counts["winner"][name] for name in WINNERS.values()},
+            "endings": {str(ending): counts["ending"][str(ending)] for ending in Ending},
+            "swaps": dict(counts["swap"].most_common()),
+            "different_openings": len(counts["opening"]),
             "openings": openings,
-            "different_players": len(self.played),
-            "players": [{"name": name, "games": games, "won": self.won[name]} for name, games in players],
+            "different_players": len(counts["player"]),
+            "players": [{"name": name, "games": games, "won": counts["won"][name]} for name, games in players],
         }
 
 
@@ -123,19 +111,13 @@ def swap_of(game: GameRecord) -> str:
     return "swap-sides" if game.swap and not len(game.values) else "none"
 
 
-_OF_A_RECORD = {
-    "winner": "winner",
-    "ending": "how it ended",
-    "swap": "swap",
-    "opening": "which moves nobody chose",
-    "black": "name of Black",
-    "white": "name of White",
-}
+_OF_A_RECORD = {"winner": "winner", "ending": "how it ended", "swap": "swap", "opening": "which moves nobody chose"}
+_OF_A_RECORD |= {"black": "name of Black", "white": "name of White"}
 _OF_A_FILE = {"event": "event", "date": "date", "comment": "comments"}
 
 
 @dataclass
-class ExportResult:
+class ExportResult(Account):
     """Counts of an export."""
 
     format: str
@@ -149,10 +131,6 @@ class ExportResult:
     """Size of the file."""
     seconds: float = 0.0
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values by name."""
-        return with_tallies(self)
-
 
 def format_for(target: Path, name: str | None = None) -> RecordFormat:
     """The format called `name`, or else the one for the suffix of `target`.
@@ -163,45 +141,33 @@ def format_for(target: Path, name: str | None = None) -> RecordFormat:
     if name is not None:
         check_word("format", name, FORMATS)
         return FORMATS[name]
-    suffix = target.suffix.lower()
-    fitting = [form for form in FORMATS.values() if suffix in form.suffixes]
+    fitting = [form for form in FORMATS.values() if target.suffix.lower() in form.suffixes]
     if len(fitting) == 1:
         return fitting[0]
-    if fitting:
-        raise UsageError(f"target={target}: say which: format={' or format='.join(form.name for form in fitting)}")
-    suffixes = ", ".join(f"{form.suffixes[0]} ({form.name})" for form in FORMATS.values())
-    raise UsageError(f"target={target}: no format has files named so; the formats are {suffixes}, or add format=NAME")
+    names = [form.name for form in fitting or FORMATS.values()]
+    raise UsageError(f"target={target}: its name does not tell the format; add format=NAME, {' or '.join(names)}")
 
 
 def export_games(
-    reader: GameReader,
-    target: Path,
-    form: RecordFormat,
-    *,
-    selection: Selection | None = None,
-    progress: Callable[[GameReader], None] = lambda reader: None,
+    reader: GameReader, target: Path, form: RecordFormat, *, selection: Selection | None = None
 ) -> ExportResult:
     """Write the games of `reader` to the file `target`, which is replaced when all are written.
 
     Every game is read back from its text; one that would come back as another game is left out.
 
     Raises:
-        UsageError: no game can be written, or the file cannot be.
+        UsageError: no game can be written.
     """
     started = time.perf_counter()
     result = ExportResult(form.name)
-    if target.is_dir():
-        raise UsageError(f"target={target}: is a folder; games are exported to a file")
-    try:
-        with replacing(target) as temporary:
-            with temporary.open("w", encoding="utf-8", newline="\n") as file:
-                for game in (selection or Selection()).of(reader.read(progress)):
-                    file.write(_written(game, reader.recorded, form, result))
-                result.bytes = file.tell()
-            if not result.written:
-                raise UsageError(_nothing_written(result))
-    except OSError as error:
-        raise UsageError(f"target={target}: cannot be written ({error.strerror})") from error
+    with replacing(target) as temporary:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            for game in (selection or Selection()).of(reader):
+                file.write(_written(game, reader.recorded, form, result))
+            result.bytes = file.tell()
+        if not result.written:
+            such = [f": {one['place']}: {one['said']}" for one in result.not_written.values()]
+            raise UsageError(f"target={target}: no game fits or can be written as {form.name}{(such or [''])[0]}")
     result.seconds = round(time.perf_counter() - started, 3)
     return result
 
@@ -221,12 +187,13 @@ def _written(
     try:
         text = form.write(said)
         read = next(iter(form.read(text.splitlines(keepends=True), "")), RecordError("", "nothing is there"))
-        back = read if isinstance(read, RecordError) else as_record(read)
+        if isinstance(read, RecordError):
+            raise read
+        back = as_record(read)
+        if back.size != game.size or back.moves.tolist() != game.moves.tolist():
+            raise RecordError("", f"would not be the same game in {form.name}")
     except RecordError as error:
         result.not_written.add(error.said, game.source, error.said)
-        return ""
-    if isinstance(back, RecordError) or back.size != game.size or back.moves.tolist() != game.moves.tolist():
-        result.not_written.add(f"would not be the same game in {form.name}", game.source, str(back))
         return ""
     result.written += 1
     for one, other, names in ((game, back, _OF_A_RECORD), (said, read, _OF_A_FILE)):
@@ -250,9 +217,3 @@ def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
     except RecordError:
         return said
     return swapped
-
-
-def _nothing_written(result: ExportResult) -> str:
-    for reason, first in result.not_written.items():
-        return f"no game can be written as {result.format}: {first['place']}: {first['said'] or reason}"
-    return "no game fits what is asked for, of size, winner and ending"

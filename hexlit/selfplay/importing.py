@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
@@ -17,8 +16,8 @@ from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import RecordError
 from hexlit.hex.symmetry import rotate_moves
-from hexlit.selfplay.sources import SUMMARY, GameReader, Sources, file_name
-from hexlit.selfplay.store import GameStore, part_files, read_records
+from hexlit.selfplay.sources import SUMMARY, GameReader, file_name
+from hexlit.selfplay.store import GameStore, part_files
 
 
 class Tally(dict[str, dict[str, Any]]):
@@ -34,12 +33,15 @@ class Tally(dict[str, dict[str, Any]]):
         return {reason: entry["count"] for reason, entry in self.items()}
 
 
-def with_tallies(result: object) -> dict[str, Any]:
-    """The fields of `result` by name, as plain values; in a tally the most frequent reason comes first."""
-    return {
-        name: dict(sorted(value.items(), key=lambda item: -item[1]["count"])) if isinstance(value, Tally) else value
-        for name, value in vars(result).items()
-    }
+class Account:
+    """Base of the counts of an action: dataclasses of plain values and tallies."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields by name; in a tally the most frequent reason comes first."""
+        return {
+            name: dict(sorted(value.items(), key=lambda item: -item[1]["count"])) if isinstance(value, Tally) else value
+            for name, value in vars(self).items()
+        }
 
 
 class Duplicates(StrEnum):
@@ -80,7 +82,7 @@ _DUPLICATES = {True: "duplicate", False: "duplicate, turned by 180°"}
 
 
 @dataclass
-class ImportResult:
+class ImportResult(Account):
     """Counts of an import."""
 
     read: int = 0
@@ -102,150 +104,108 @@ class ImportResult:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
-        rate = round(self.read / self.seconds) if self.seconds else None
-        return {**with_tallies(self), "games_per_second": rate}
+        return super().as_json() | {"games_per_second": round(self.read / self.seconds) if self.seconds else None}
 
 
 def import_games(
-    reader: GameReader,
-    target: Path,
-    *,
-    duplicates: Duplicates = Duplicates.SYMMETRIC,
-    stop_at_error: bool = False,
-    progress: Callable[[GameReader], None] = lambda reader: None,
+    reader: GameReader, target: Path, *, duplicates: Duplicates = Duplicates.SYMMETRIC, stop_at_error: bool = False
 ) -> ImportResult:
     """Add the games of `reader` to the store in the folder `target`, and record it in its `import.json`.
 
     Games that the store has already are skipped, so an import can be repeated, and continues after a kill.
 
     Args:
-        reader: reads the sources of `find_sources`.
+        reader: reads the sources.
         target: made if it does not exist; all its games were imported under the same rule of duplicates.
         duplicates: rule for equal games.
         stop_at_error: end at the first game that cannot be read; those before it are kept.
-        progress: called every hundred games with `reader`, which knows its position.
 
     Raises:
         UsageError: the target is no folder for these games, a file is damaged, there is nothing to import, or (with
             `stop_at_error`) a game cannot be read.
     """
     started = time.perf_counter()
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"target={target}: is a file; games are imported into a folder")
-    sources = reader.sources
+    result, batch = ImportResult(stopped="interrupted"), list[GameRecord]()
+    for file in reader.passed_over:
+        result.dropped.add(file.reason, str(file.place), file.said)
+    new: dict[int, tuple[bool, int, Ending]] = {}
+    """Id of each game of this import -> whether it came turned, and its result."""
     with GameStore(target) as store:
         history = _history(target, duplicates)
-        importer = _Importer(store, reader, duplicates)
-        result = importer.result
-        result.stopped = "interrupted"
+        _write_summary(target, duplicates, history)
         try:
-            for game in reader.read(progress):
-                importer.add(game)
-                if stop_at_error and isinstance(game, RecordError):
-                    result.stopped = str(game)
-                    break
+            for game in reader:
+                if isinstance(game, RecordError):
+                    result.dropped.add(game.reason, str(game.place), game.said)
+                    if stop_at_error:
+                        result.stopped = str(game)
+                        break
+                    continue
+                result.read += 1
+                if reader.claims_another_winner(game):
+                    result.noted.add("the file says another winner", game.source)
+                game_id, turned = game_identity(game, duplicates)
+                if game_id in new:
+                    first_turned, *first_result = new[game_id]
+                    result.dropped.add(_DUPLICATES[first_turned == turned], game.source)
+                    if first_result != [game.winner, game.ending]:
+                        result.noted.add("duplicate with another result", game.source)
+                elif game_id in store:
+                    result.dropped.add("in the store already", game.source)
+                else:
+                    new[game_id] = turned, game.winner, game.ending
+                    result.imported += 1
+                    result.plies += len(game.moves)
+                    _note_unfinished(game, result.noted)
+                    batch.append(replace(game, game_id=game_id))
+                    if len(batch) == GAMES_AT_ONCE:
+                        store.append(batch)
+                        batch = []
+                        if result.imported % GAMES_OF_A_PART == 0:
+                            store.flush()
             else:
                 result.stopped = ""
         finally:  # neither a damaged file nor Ctrl-C costs a game that was read before it
-            importer.write()
+            store.append(batch)
             store.flush()
             result.in_store = len(store)
             result.seconds = round(time.perf_counter() - started, 3)
-            entry = {"files": [file_name(file) for file in sources.files], **result.as_json()}
+            entry = {"files": [file_name(file) for file in reader.files], **result.as_json()}
             _write_summary(target, duplicates, [*history, entry])
     if result.stopped:
-        kept = f"{result.imported:,} new games before it are kept; on_error=skip passes over such"
-        raise UsageError(f"{result.stopped}; {kept}")
+        raise UsageError(f"{result.stopped}; {result.imported:,} new games before it are kept, see on_error=skip")
     if not result.read:
-        raise UsageError(_nothing_read(sources, result))
+        such = [f", such as {one['place']}: {one['said']}" for one in result.dropped.values()]
+        raise UsageError(f"source={reader.files[0]}: there are no games that can be read{(such or [''])[-1]}")
     return result
-
-
-class _Importer:
-    """Decides on each game, and hands the new ones to the store in batches."""
-
-    def __init__(self, store: GameStore, reader: GameReader, duplicates: Duplicates) -> None:
-        self._store, self._reader, self._duplicates = store, reader, duplicates
-        self.result = ImportResult()
-        for file in reader.sources.passed_over:
-            self.result.dropped.add(file.reason, str(file.place), file.said)
-        # Id of each game of this import -> whether it came turned, and its result.
-        self._new: dict[int, tuple[bool, int, Ending]] = {}
-        self._batch: list[GameRecord] = []
-
-    def add(self, game: GameRecord | RecordError) -> None:
-        result = self.result
-        if isinstance(game, RecordError):
-            result.dropped.add(game.reason, str(game.place), game.said)
-            return
-        result.read += 1
-        if self._reader.claims_another_winner(game):
-            result.noted.add("the file says another winner", game.source)
-        game_id, turned = game_identity(game, self._duplicates)
-        if game_id in self._new:
-            first_turned, *first_result = self._new[game_id]
-            result.dropped.add(_DUPLICATES[first_turned == turned], game.source)
-            if first_result != [game.winner, game.ending]:
-                result.noted.add("duplicate with another result", game.source)
-        elif game_id in self._store:
-            result.dropped.add("in the store already", game.source)
-        else:
-            self._new[game_id] = turned, game.winner, game.ending
-            result.imported += 1
-            result.plies += len(game.moves)
-            _note_unfinished(game, result.noted)
-            self._batch.append(replace(game, game_id=game_id))
-            if len(self._batch) == GAMES_AT_ONCE:
-                self.write()
-
-    def write(self) -> None:
-        """Write the games of the batch to the store."""
-        self._store.append(self._batch)
-        self._batch = []
-        if self.result.imported % GAMES_OF_A_PART == 0:
-            self._store.flush()
 
 
 def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
     """The accounts of the imports into `target` before, under the same rule of duplicates."""
-    try:
-        summary = json.loads((target / SUMMARY).read_text(encoding="utf-8"))
-        rule, history = str(summary["duplicates"]), list(summary["imports"])
-    except (FileNotFoundError, NotADirectoryError):
-        rule, history = str(duplicates), []
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error}); remove it to continue") from error
-    if rule != duplicates:
-        raise UsageError(f"target={target}: its games were imported with duplicates={rule}; set the same")
-    first = next((game for part in part_files(target)[:1] for game in read_records(part)[:1]), None)
-    if first is not None and first.game_id != game_identity(first, duplicates)[0]:
-        raise UsageError(f"target={target}: its games were not imported with duplicates={rule}; choose another folder")
-    _write_summary(target, duplicates, history)
+    path = target / SUMMARY
+    if not path.exists():
+        if part_files(target):
+            raise UsageError(f"target={target}: its games were not imported, there is no {SUMMARY}")
+        return []
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    if summary["duplicates"] != duplicates:
+        raise UsageError(
+            f"target={target}: its games were imported with duplicates={summary['duplicates']}; set the same"
+        )
+    history: list[dict[str, Any]] = summary["imports"]
     return history
 
 
 def _write_summary(target: Path, duplicates: Duplicates, imports: list[dict[str, Any]]) -> None:
     document = {"hexlit": __version__, "duplicates": str(duplicates), "imports": imports}
-    try:
-        write_text_atomic(target / SUMMARY, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise UsageError(f"target={target}: cannot be written to ({error.strerror})") from error
-
-
-def _nothing_read(sources: Sources, result: ImportResult) -> str:
-    where = f"source={sources.files[0]}" + (f" and {len(sources.files) - 1:,} more" if len(sources.files) > 1 else "")
-    errors = sum(result.dropped.counts.values()) - len(sources.passed_over)
-    if not errors:
-        return f"{where}: there are no games in it"
-    last = list(result.dropped.values())[-1]
-    return f"{where}: none of {errors:,} games can be read, such as {last['place']}: {last['said']}"
+    write_text_atomic(target / SUMMARY, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 _NAMES = {BLACK: "Black", WHITE: "White", 0: "nobody"}
 
 
 @dataclass
-class Verdict:
+class Verdict(Account):
     """Result of a check of all games."""
 
     games: int = 0
@@ -271,17 +231,15 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
-        return {"fine": self.fine, **with_tallies(self)}
+        return {"fine": self.fine, **super().as_json()}
 
 
-def verify_games(
-    reader: GameReader, *, most: int = 20, progress: Callable[[GameReader], None] = lambda reader: None
-) -> Verdict:
+def verify_games(reader: GameReader, *, most: int = 20) -> Verdict:
     """Replay every game; up to `most` problems are listed one by one, and all are counted."""
     verdict = Verdict()
     ids: set[tuple[Path, int]] = set()  # of a store, whose parts stand in one folder
     seen: dict[int, bool] = {}
-    for game in reader.read(progress):
+    for game in reader:
         if isinstance(game, RecordError):
             verdict.add(game.reason, str(game.place), game.said, most)
             continue
@@ -313,8 +271,7 @@ def wrong_result(game: GameRecord) -> str:
     winner = (BLACK if won_after % 2 else WHITE) if won_after else 0
     if game.ending == Ending.CONNECTED or winner:
         if winner != game.winner or game.ending != Ending.CONNECTED:
-            said = f"{_NAMES[game.winner]} is said to have won ({game.ending})"
-            return f"{said}, but {_NAMES[winner]} has connected"
+            return f"{_NAMES[game.winner]} is said to have won ({game.ending}), but {_NAMES[winner]} has connected"
     elif game.ending != Ending.UNFINISHED and not game.winner:
         return f"{game.ending}, but the winner is {game.winner}"
     return ""

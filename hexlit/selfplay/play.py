@@ -106,15 +106,9 @@ def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> R
 
 def empty_games(games: int, plies: int, actions: int) -> Games:
     """Room for `games` games of up to `plies` moves."""
-    return Games(
-        slot=np.zeros(games, SLOT),
-        moves=np.zeros((games, plies), np.int16),
-        values=np.zeros((games, plies), np.float32),
-        simulations=np.zeros((games, plies), np.int16),
-        policies=np.zeros((games, plies, actions), np.float32),
-        surprises=np.zeros((games, plies), np.float32),
-        row=np.zeros((games, actions), np.float32),
-    )
+    shapes = {"slot": (games,), "policies": (games, plies, actions), "row": (games, actions)}
+    kinds = {"slot": SLOT, "moves": np.int16, "simulations": np.int16}
+    return Games._make(np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32)) for one in Games._fields)
 
 
 FULL, FAST = 0, 1
@@ -138,16 +132,9 @@ def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
     slot = games.slot[g]
     ply = int(slot.ply)
     full = uniform(key(rules.seed, slot.game_id, ply, BUDGET), 0) < rules.full_share
-    begin(
-        tree,
-        g,
-        colour_at(ply),
-        ply,
-        rules.full_simulations if full else rules.fast_simulations,
-        FULL if full else FAST,
-        temperature(ply, rules) if full else rules.temperature_final,
-        key(rules.seed, slot.game_id, ply, NOISE),
-    )
+    budget, kind = (rules.full_simulations, FULL) if full else (rules.fast_simulations, FAST)
+    noise = temperature(ply, rules) if full else rules.temperature_final
+    begin(tree, g, colour_at(ply), ply, budget, kind, noise, key(rules.seed, slot.game_id, ply, NOISE))
 
 
 @kernel
@@ -304,9 +291,7 @@ def advance_games(
     stones: Stones,
     tree: Tree,
     walk: Stones,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    value: NDArray[np.float32],
+    batch: Batch,
     cache: AnswerCache,
     rules: Rules,
     params: Params,
@@ -315,10 +300,9 @@ def advance_games(
     """Run the games `first` to `last` - 1 to their next leaves; make a move whenever a search ends.
 
     Returns how many games are over, and how many leaves found their answer in `cache`. `stones` holds the positions of
-    the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the leaves that the last call left
-    in `planes`.
+    the games: the roots of the searches. `batch` answers the leaves that the last call left in its planes.
     """
-    batch, over, recalled = Batch(planes, policy, value), 0, 0
+    over, recalled = 0, 0
     for g in range(first, last):
         receive(tree, g, batch, params)
         while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:

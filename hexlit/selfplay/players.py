@@ -9,12 +9,13 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast
 
 import psutil
 
@@ -36,6 +37,10 @@ class NetworkHost(Protocol):
         """An evaluator with `weights`."""
 
 
+def unheard(*news: Any) -> None:
+    """Takes games or targets that nobody waits for."""
+
+
 @dataclass(frozen=True)
 class RoundRequest:
     """A round of self-play, as a player gets it."""
@@ -46,13 +51,13 @@ class RoundRequest:
     """Least number of positions in the games that end, for all processes that play."""
     network_version: int
     """Version of these weights, for the records of the games."""
-    on_games: Callable[[list[GameRecord], SelfPlayCounts], None]
+    on_games: Callable[[list[GameRecord], SelfPlayCounts], None] = unheard
     """Gets the games as they end, with the counts so far."""
     deadline: float | None = None
-    """Time on `time.monotonic()` when the round is cut short. None: never."""
+    """Time on `time.monotonic()`, which all processes of a machine share, when the round is cut short. None: never."""
     past: PastPositions | None = None
     """Positions to be searched again."""
-    on_targets: Callable[[NewTargets], None] = lambda targets: None
+    on_targets: Callable[[NewTargets], None] = unheard
     """Gets the new targets of `past`, in any order."""
 
 
@@ -95,6 +100,9 @@ class SelfPlayer(Protocol):
         Then search this player's share of the past positions again, unless the deadline is over.
         """
 
+    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
+        """As `play`, for the games after the round begun before; the functions of `request` run in another thread."""
+
     def snapshot(self) -> list[Snapshot]:
         """The games in progress, one snapshot for each process that plays."""
 
@@ -108,22 +116,12 @@ class SelfPlayer(Protocol):
         """End all processes and the play under way."""
 
 
-@runtime_checkable
-class BackgroundSelfPlayer(SelfPlayer, Protocol):
-    """A player that also plays while its caller does something else."""
-
-    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """As `play`, for the games after the round begun before; the functions of `request` run in another thread."""
-
-
 def compile_play(settings: GamesSettings) -> None:
     """Compile or load the kernels of play with `settings`, by a game of its own."""
     games: list[GameRecord] = []
     actor = SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1))
     counts = actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
-    if settings.config.reanalyse_share:
-        past = chosen_positions(games, 1, seed=0, round=0)
-        assert past is not None
+    if settings.config.reanalyse_share and (past := chosen_positions(games, 1, seed=0, round=0)) is not None:
         actor.search_again(UniformEvaluator(), past, counts)
 
 
@@ -159,6 +157,10 @@ class LocalPlayer:
             request.on_targets(self.games.search_again(evaluator, again, counts))
         return counts
 
+    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
+        """The settings refuse to be ahead without other processes."""
+        raise NotImplementedError
+
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`."""
         return [self.games.snapshot()]
@@ -187,8 +189,7 @@ class WorkerPlayers:
         line, self._lifeline = context.Pipe(duplex=False)  # no other process has its other end
         self._connections: list[Connection] = []
         self._processes = []
-        self._places = place.cut(count)
-        for worker, own in enumerate(self._places):
+        for worker, own in enumerate(place.cut(count)):
             ours, theirs = context.Pipe()
             self._processes.append(spawn_tied(context, line, _work, (theirs, own), f"self-play {worker}"))
             self._connections.append(ours)
@@ -201,49 +202,40 @@ class WorkerPlayers:
         """See `SelfPlayer`. The first worker compiles all kernels that are not on disk; the others find them there."""
         workers = range(len(self._processes))
         for together in [workers] if is_compiled("selfplay") else [workers[:1], workers[1:]]:
-            for worker in together:
-                self._send(worker, "prepare")
-            for worker in together:
-                self._receive(worker)
+            self._call(together, "prepare")
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
         """See `SelfPlayer`. Games arrive as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
-        # Clocks of processes may differ; durations agree.
-        seconds = None if request.deadline is None else request.deadline - time.monotonic()
-        arguments = request.weights, request.positions, request.network_version, seconds, request.past
         workers = {connection: worker for worker, connection in enumerate(self._connections)}
         for worker in workers.values():
-            self._send(worker, "play", *arguments)
+            self._send(worker, "play", replace(request, on_games=unheard, on_targets=unheard))
         counts = [SelfPlayCounts() for _ in workers]
         while workers:
             for ready in wait(list(workers)):
                 worker = workers[cast("Connection", ready)]
-                news, counted, done = self._receive(worker)
+                news = self._receive(worker)
                 if isinstance(news, NewTargets):
                     request.on_targets(news)
                     continue
-                counts[worker] = counted
-                request.on_games(news, SelfPlayCounts.total(counts, time.perf_counter() - start))
-                if done:
+                if isinstance(news, SelfPlayCounts):
                     del workers[cast("Connection", ready)]
+                    news = [], news
+                records, counts[worker] = news
+                request.on_games(records, SelfPlayCounts.total(counts, time.perf_counter() - start))
         return SelfPlayCounts.total(counts, time.perf_counter() - start)
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
-        """See `BackgroundSelfPlayer`. Rounds are played one after the other."""
+        """See `SelfPlayer`. Rounds are played one after the other."""
         return self._rounds.submit(lambda: RoundResult(self.play(request), self.snapshot()))
 
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`."""
-        for worker in range(len(self._processes)):
-            self._send(worker, "snapshot")
-        return [self._receive(worker) for worker in range(len(self._processes))]
+        return list(chain.from_iterable(self._call(range(len(self._processes)), "snapshot")))
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `SelfPlayer`."""
-        for worker, own in enumerate(self._places):
-            self._send(worker, "restore", own.settings.of_part(snapshots))
-            self._receive(worker)
+        self._call(range(len(self._processes)), "restore", snapshots)
 
     def cpu_seconds(self) -> float:
         """See `SelfPlayer`."""
@@ -261,6 +253,12 @@ class WorkerPlayers:
             process.join(timeout=10)
         self._rounds.shutdown(cancel_futures=True)
         self._lifeline.close()
+
+    def _call(self, workers: Iterable[int], method: str, *arguments: Any) -> list[Any]:
+        """The results of a method of the `LocalPlayer` of each of `workers`, which work at the same time."""
+        for worker in workers:
+            self._send(worker, method, *arguments)
+        return [self._receive(worker) for worker in workers]
 
     def _send(self, worker: int, *message: Any) -> None:
         try:
@@ -295,24 +293,11 @@ def _work(connection: Connection, place: PlayerSettings) -> None:
     try:
         player = LocalPlayer(place)
         while True:
-            command, *arguments = connection.recv()
-            if command == "play":
-                weights, positions, network_version, seconds, past = arguments
-                request = RoundRequest(
-                    weights,
-                    positions,
-                    network_version,
-                    on_games=lambda records, counts: connection.send((records, counts, False)),
-                    deadline=None if seconds is None else time.monotonic() + seconds,
-                    past=past,
-                    on_targets=lambda targets: connection.send((targets, None, False)),
-                )
-                connection.send(([], player.play(request), True))
-            elif command == "snapshot":
-                connection.send(player.games.snapshot())
-            else:
-                (player.prepare if command == "prepare" else player.games.restore)(*arguments)
-                connection.send(None)
+            method, *arguments = connection.recv()
+            if method == "play":
+                on_games = lambda records, counts: connection.send((records, counts))  # noqa: E731
+                arguments = [replace(arguments[0], on_games=on_games, on_targets=connection.send)]
+            connection.send(getattr(player, method)(*arguments))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except Exception as error:

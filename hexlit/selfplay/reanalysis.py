@@ -23,6 +23,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import AnswerCache, Evaluator
 from hexlit.search.search import Search
 from hexlit.selfplay.play import Rules, temperature
+from hexlit.selfplay.rebuild import Floats, Ints
 
 
 class PastPositions(NamedTuple):
@@ -152,12 +153,7 @@ def _divergence(policy: NDArray[np.float32], prior: NDArray[np.float32]) -> NDAr
 
 @kernel
 def _draws(
-    game_id: NDArray[np.int64],
-    ply: NDArray[np.int16],
-    round: int,
-    rules: Rules,
-    keys: NDArray[np.uint64],
-    noise: NDArray[np.float32],
+    game_id: Ints, ply: NDArray[np.int16], round: int, rules: Rules, keys: NDArray[np.uint64], noise: Floats
 ) -> None:
     """Write the key of the draws of each search, and the scale of its noise."""
     for g in range(keys.size):

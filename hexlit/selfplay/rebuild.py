@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import blank_planes, write_planes
@@ -13,6 +14,9 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import kernel
 
 T = TypeVar("T", np.int64, np.bool_)
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
 
 class Batch(NamedTuple):
@@ -55,6 +59,35 @@ class Part(NamedTuple):
     """Numbers of the positions."""
     turned: Batches[np.bool_]
     """Whether each is turned by 180 degrees."""
+
+
+def drawn_part(
+    random: Generator, positions: Positions, rows: Ints, ends: Ints, weights: NDArray[np.float64] | None = None
+) -> Part:
+    """Draws from `rows` of `positions` `[P]`, each equally often or in proportion to its weight, up to one.
+
+    They are cut into batches at `ends` `[steps]`.
+    """
+    draws = int(ends[-1])
+    if weights is None:
+        rounds = [random.permutation(len(rows)) for _ in range(-(-draws // len(rows)))]
+        order = rows[np.concatenate([np.zeros(0, np.int64), *rounds])[:draws]]
+    else:
+        order = rows[drawn_by_weight(random, weights, draws)]
+    turned = random.random(draws) < 0.5
+    return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
+
+
+def drawn_by_weight(random: Generator, weights: NDArray[np.float64], draws: int) -> NDArray[np.int64]:
+    """`draws` row numbers in random order; row i comes draws * weights[i] / sum times, rounded up or down.
+
+    It is systematic sampling: evenly spaced marks on the line of all weights, with one random offset. It has the least
+    variance; with equal weights no row comes twice before all have come once.
+    """
+    ends = np.cumsum(weights[order := random.permutation(len(weights))])
+    marks = (np.arange(draws) + random.random()) * (ends[-1] / draws)
+    found = order[np.minimum(np.searchsorted(ends, marks, side="right"), len(order) - 1)]
+    return random.permutation(found)
 
 
 class Epoch:
@@ -113,27 +146,22 @@ def with_policy(
 
 @kernel
 def _write_positions(
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    source: NDArray[np.float32],
-    histories: Histories,
-    turned: NDArray[np.bool_],
-    table: Geometry,
+    planes: NDArray[np.int8], policy: Floats, source: Floats, of: Histories, turned: NDArray[np.bool_], table: Geometry
 ) -> None:
     """Replay the moves before each position, and write position and policy in the mover's frame."""
     swap = table.size * table.size
     cells = np.empty(swap, np.int8)
     for row in range(planes.shape[0]):
-        first, ply, turn = histories.first[row], histories.ply[row], turned[row]
+        first, ply, turn = of.first[row], of.ply[row], turned[row]
         cells[:] = 0
         for i in range(ply):
-            move = histories.moves[first + i]
+            move = of.moves[first + i]
             if move == swap:
-                move = histories.moves[first]
+                move = of.moves[first]
                 cells[table.rotated[move] if turn else move] = 0
                 move = mirrored(move, table)
             cells[table.rotated[move] if turn else move] = colour_at(i)
-        write_planes(planes, row, cells, colour_at(ply), histories.may_swap[row], table)
+        write_planes(planes, row, cells, colour_at(ply), of.may_swap[row], table)
         for action in range(policy.shape[1]):
             board_action = framed(action, colour_at(ply), table)
             policy[row, action] = source[row, table.rotated[board_action] if turn else board_action]

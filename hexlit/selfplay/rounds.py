@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
-from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
-from hexlit.selfplay.players import BackgroundSelfPlayer, RoundRequest, RoundResult, SelfPlayer
+from hexlit.selfplay.players import RoundRequest, RoundResult, SelfPlayer
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
 
@@ -71,8 +70,6 @@ class SelfPlayRounds:
         Several processes that play rounds together get all games of all of them; `gather(own)` gives the values of all
         processes, in their order. One of them has the `store`.
         """
-        if ahead and not isinstance(player, BackgroundSelfPlayer):
-            raise UsageError("selfplay.ahead=true: needs processes that play; set selfplay.workers to 1 or more")
         self.player = player
         self.store = store
         self._positions = positions
@@ -152,7 +149,6 @@ class SelfPlayRounds:
 
     def _begin(self, current: _Round) -> None:
         if current.ended is None:
-            assert isinstance(self.player, BackgroundSelfPlayer)
             current.ended = self.player.start_async(self._request(current, lambda _: None))
 
     def _request(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> RoundRequest:

@@ -1,11 +1,9 @@
 """Sources of games: files of any known format, stores, and folders of both, read one game at a time."""
 
 import io
-import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import WHITE
@@ -19,42 +17,7 @@ GAMES_BETWEEN_REPORTS = 100
 SUMMARY = "import.json"
 """Account of the imports, beside the parts of the store."""
 
-
-@dataclass(frozen=True)
-class Sources:
-    """Files with games, in reading order."""
-
-    files: tuple[Path, ...]
-    passed_over: tuple[RecordError, ...] = ()
-    """Files in the folders without a known format."""
-
-
-def find_sources(paths: Sequence[Path]) -> Sources:
-    """The files at `paths`, those in folders and their folders by name.
-
-    Raises:
-        UsageError: a path does not exist, a file has no known format, or a folder has no file with one.
-    """
-    files: dict[Path, None] = {}
-    passed_over: list[RecordError] = []
-    for path in paths:
-        if not path.exists():
-            raise UsageError(f"source={path}: there is no such file or folder")
-        if not path.is_dir():
-            _check(path)
-            files[path] = None
-            continue
-        usable = []
-        for file in _walk(path):
-            try:
-                _check(file, by_name=True)
-                usable.append(file)
-            except UsageError as error:
-                passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
-        if not usable:
-            raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
-        files |= dict.fromkeys(usable)
-    return Sources(tuple(files), tuple(passed_over))
+SUFFIXES = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {Path(JOURNAL).suffix}
 
 
 def file_name(path: Path) -> str:
@@ -62,74 +25,82 @@ def file_name(path: Path) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in str(path))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    def refuse(error: OSError) -> NoReturn:
-        raise UsageError(f"source={error.filename}: cannot be read ({error.strerror})") from error
-
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in sorted(names) if not name.startswith(".") and name != SUMMARY)
+def _files_in(folder: Path) -> list[Path]:
+    """The files of a folder by name, then those of its folders; hidden ones are left out."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != SUMMARY]
+    shown = [path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    return sorted(shown, key=lambda path: (path.parent.parts, path.name))
 
 
 def _is_stored(file: Path) -> bool:
     return file.suffix == ".parquet" or file.name == JOURNAL
 
 
-def _check(file: Path, *, by_name: bool = False) -> None:
-    """Raise `UsageError` unless `file` can have games; `by_name`: content that looks like a game is not enough."""
-    suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}
-    is_part = file.match("part-*.parquet") or file.name == JOURNAL
-    if by_name and not is_part and file.suffix.lower() not in suffixes:
-        raise UsageError(f"{file}: no file of games is named so")
-    if not file.is_file():  # such as a pipe, which cannot be read twice
-        raise UsageError(f"source={file}: is neither a file nor a folder; write what it gives to a file first")
-    try:
-        file.open("rb").close()
-    except OSError as error:
-        raise UsageError(f"source={file}: cannot be read ({error.strerror})") from error
-    if not _is_stored(file):
-        format_of(file)
-
-
 class GameReader:
     """Reads the games of many files, and knows its position.
 
-        for game in GameReader(find_sources([Path("games")])):
+        for game in GameReader([Path("games")]):
             ...  # a GameRecord, or a RecordError that says what is wrong and where
 
     Attributes:
+        files: those at the paths, in reading order; of folders by name, and those of their folders.
+        passed_over: errors of the files in the folders without a known format.
         size: bytes of all files.
         position: bytes read so far.
         games: games so far, unreadable ones included.
         recorded: the last game as its file states it; None if it came from a store.
         file: file of the last game.
+        progress: called with the reader after every hundred games, and at the end.
     """
 
-    def __init__(self, sources: Sources) -> None:
-        self.sources = sources
-        self.size = sum(file.stat().st_size for file in sources.files)
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """For games at `paths`.
+
+        Raises:
+            UsageError: a path does not exist, a file has no known format, or a folder has no file with one.
+        """
+        self.passed_over: list[RecordError] = []
+        self.files = list(dict.fromkeys(file for path in paths for file in self._files_at(path)))
+        self.size = sum(file.stat().st_size for file in self.files)
         self.position = 0
         self.games = 0
         self.recorded: RecordedGame | None = None
         self.file = Path()
+        self.progress: Callable[[GameReader], None] = lambda reader: None
+
+    def _files_at(self, path: Path) -> list[Path]:
+        if not path.exists():
+            raise UsageError(f"source={path}: there is no such file or folder")
+        if not (path.is_dir() or path.is_file()):  # such as a pipe, which cannot be read twice
+            raise UsageError(f"source={path}: is neither a file nor a folder; write what it gives to a file first")
+        usable = []
+        for file in _files_in(path) if path.is_dir() else [path]:
+            try:
+                if path.is_dir() and not (file.suffix.lower() in SUFFIXES or file.match("part-*.parquet")):
+                    raise UsageError(f"{file}: no file of games is named so")
+                if not _is_stored(file):
+                    format_of(file)
+                usable.append(file)
+            except UsageError as error:
+                if not path.is_dir():
+                    raise
+                self.passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
+        if not usable:
+            raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
+        return usable
 
     def __iter__(self) -> Iterator[GameRecord | RecordError]:
         """The games in order; a file that has become unreadable gives an error, too."""
-        for file in self.sources.files:
+        for file in self.files:
             before = self.position
             self.file = file
             for game in self._stored(file) if _is_stored(file) else self._written(file):
                 self.games += 1
                 yield game
+                if self.games % GAMES_BETWEEN_REPORTS == 0:
+                    self.progress(self)
             self.position = before + (file.stat().st_size if file.exists() else 0)
-
-    def read(self, progress: Callable[["GameReader"], None]) -> Iterator[GameRecord | RecordError]:
-        """The games in order; `progress` is called after every hundred of them, and at the end."""
-        for game in self:
-            yield game
-            if self.games % GAMES_BETWEEN_REPORTS == 0:
-                progress(self)
-        progress(self)
+        self.progress(self)
 
     def claims_another_winner(self, game: GameRecord) -> bool:
         """Whether the file of the last `game` names the loser as its winner."""

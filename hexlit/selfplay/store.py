@@ -9,13 +9,14 @@ by a kill becomes a part when the store is opened; its torn end is dropped.
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
@@ -34,34 +35,22 @@ _ABOUT = (
 )
 
 MOVES_TEXT = "moves_text"
+_FLOATS, _HALVES = pa.list_(pa.float32()), pa.list_(pa.float16())
 
 _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "game_id": (pa.int64(), "Number of the game, unique in its store; in self-play also the key of its random draws."),
     "size": (pa.int8(), "Rows of the board, 2 to 26; there are as many columns."),
     "swap": (pa.bool_(), "Self-play: whether the swap rule was on. Other games: whether White swapped."),
     "moves": (pa.list_(pa.int16()), "Moves in order: cell index, or size * size for swap-pieces. [T]"),
-    MOVES_TEXT: (
-        pa.string(),
-        "The same moves by name, such as `a3 c4`; swap-pieces is a name, too. For people; hexlit reads moves.",
-    ),
+    MOVES_TEXT: (pa.string(), "The same moves by name, such as `a3 c4`, for people; hexlit reads moves."),
     "winner": (pa.int8(), "1 Black, -1 White, 0 unknown; only claimed by the source where ending is unfinished."),
     "ending": (pa.string(), "connected, resigned, forfeited or unfinished."),
     "opening": (pa.int16(), "Plies at the start that nobody chose, such as random ones; never learned from."),
-    "values": (
-        pa.list_(pa.float32()),
-        "Searched value before each move for the player to move, -1 lost to 1 won; 0 where not searched. [T] or empty",
-    ),
+    "values": (_FLOATS, "Searched value before each move for the player to move, -1 to 1; 0 without one. [T] or empty"),
     "simulations": (pa.list_(pa.int16()), "Simulations of the search for each move. [T] or empty"),
     "policy_plies": (pa.list_(pa.int16()), "Plies whose searched policy is kept. [K]"),
-    "policies": (
-        pa.list_(pa.float16()),
-        "Searched policies of policy_plies one after the other: K * A probabilities by cell index of the board, with "
-        "swap one more for it. A = size * size + swap.",
-    ),
-    "surprises": (
-        pa.list_(pa.float32()),
-        "Kullback-Leibler divergence of each kept policy from the network's prior, in nats. [K] or empty",
-    ),
+    "policies": (_HALVES, "Searched policies of policy_plies in turn: K * A probabilities, A = size * size + swap."),
+    "surprises": (_FLOATS, "Kullback-Leibler divergence of each kept policy from the prior, in nats. [K] or empty"),
     "network_version": (pa.int32(), "Epochs that the network had been trained when the game started."),
     "seed": (pa.int64(), "Seed of the run."),
     "search": (pa.string(), "Settings of the search, JSON."),
@@ -72,31 +61,18 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "source": (pa.string(), "Where an imported game was read, file:line."),
 }
 
-PART_SCHEMA = described(
-    pa.schema(
-        [(name, kind) for name, (kind, _) in _COLUMNS.items()],
-        # Version 1 had no black, white and source, version 2 no surprises, version 3 no descriptions and no moves_text.
-        metadata={"hexlit": "games, version 4"},
-    ),
-    _ABOUT,
-    {name: said for name, (_, said) in _COLUMNS.items()},
-)
+# Version 1 had no black, white and source, version 2 no surprises, version 3 no descriptions and no moves_text.
+_PLAIN = pa.schema([(name, kind) for name, (kind, _) in _COLUMNS.items()], metadata={"hexlit": "games, version 4"})
+
+PART_SCHEMA = described(_PLAIN, _ABOUT, {name: said for name, (_, said) in _COLUMNS.items()})
 """The columns of a part file."""
 
 SCHEMA = PART_SCHEMA.remove(PART_SCHEMA.get_field_index(MOVES_TEXT))
 """The columns that say all of a game: what is read, and what a journal has."""
 
 
-def moves_text(record: GameRecord) -> str:
-    """The moves of `record` by name, `?` for a number that is no move on its board."""
-    names = _names(record.size)
-    return " ".join([names.get(move, "?") for move in record.moves.tolist()])
-
-
-@cache
-def _names(size: int) -> dict[int, str]:
-    """Move -> its name; looked up, because stores write millions of them."""
-    return {move: format_cell(move, size) for move in range(size * size + 1)}
+_name = cache(format_cell)
+"""Looked up, because stores write millions of them."""
 
 
 log = logging.getLogger(__name__)
@@ -109,7 +85,8 @@ def to_table(records: Sequence[GameRecord], schema: pa.Schema = SCHEMA) -> pa.Ta
     columns: dict[str, list[Any]] = {
         name: [getattr(record, name) for record in records] for name in schema.names if name != MOVES_TEXT
     }
-    columns[MOVES_TEXT] = [moves_text(record) for record in records] if MOVES_TEXT in schema.names else []
+    if MOVES_TEXT in schema.names:
+        columns[MOVES_TEXT] = [" ".join([_name(move, one.size) for move in one.moves.tolist()]) for one in records]
     columns["ending"] = [str(ending) for ending in columns["ending"]]
     columns["policies"] = [policies.ravel() for policies in columns["policies"]]
     return pa.table(columns, schema)
@@ -117,23 +94,19 @@ def to_table(records: Sequence[GameRecord], schema: pa.Schema = SCHEMA) -> pa.Ta
 
 def to_records(table: pa.Table) -> list[GameRecord]:
     """Records of the rows of `table`."""
-    arrays = {field.name: table.column(field.name).combine_chunks() for field in SCHEMA}
-    lists: dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = {}
-    plain: dict[str, list[Any]] = {}
-    for name, array in arrays.items():
-        if pa.types.is_list(array.type):
-            lists[name] = array.offsets.to_numpy(), array.values.to_numpy(zero_copy_only=False)
+    columns: dict[str, list[Any]] = {}
+    for name in SCHEMA.names:
+        column = table.column(name).combine_chunks()
+        if pa.types.is_list(column.type):
+            values = column.values.to_numpy(zero_copy_only=False)
+            columns[name] = [values[start:end].copy() for start, end in pairwise(column.offsets.to_pylist())]
         else:
-            values = array.to_pylist()
-            plain[name] = [value or "" for value in values] if name in LATER_COLUMNS else values
+            columns[name] = pc.fill_null(column, "").to_pylist() if name in LATER_COLUMNS else column.to_pylist()
     records = []
-    for row in range(table.num_rows):
-        fields: dict[str, Any] = {name: values[row] for name, values in plain.items()}
-        for name, (offsets, values) in lists.items():
-            fields[name] = values[offsets[row] : offsets[row + 1]].copy()
+    for row in zip(*columns.values(), strict=True):
+        fields = dict(zip(columns, row, strict=True))
         fields["ending"] = Ending(fields["ending"])
-        actions = fields["size"] ** 2 + fields["swap"]
-        fields["policies"] = fields["policies"].reshape(-1, actions)
+        fields["policies"] = fields["policies"].reshape(-1, fields["size"] ** 2 + fields["swap"])
         records.append(GameRecord(**fields))
     return records
 
@@ -152,60 +125,57 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     Raises:
         UsageError: the file is damaged, or not a part of a store.
     """
-    if file.name == JOURNAL:
-        written = set(_read_ids(part) if (part := next(reversed(part_files(file.parent)), None)) else ())
-        rows = _rows_of(_read_journal(file), file)
-        return [row for row in rows if isinstance(row, RecordError) or row.game_id not in written]
-    return _rows_of(_read_part(file), file)
+    table = read_table(file)
+    wrong = {row: RecordError(*fault, Place(str(file), row + 1)) for row, fault in faults_of(table).items()}
+    rows = range(table.num_rows)
+    sound = iter(to_records(table.filter(pa.array([row not in wrong for row in rows], pa.bool_())) if wrong else table))
+    games = [wrong[row] if row in wrong else next(sound) for row in rows]
+    if file.name != JOURNAL:
+        return games
+    written = {game_id for part in part_files(file.parent)[-1:] for game_id in _ids(part)}
+    return [game for game in games if isinstance(game, RecordError) or game.game_id not in written]
 
 
 def read_records(file: Path) -> list[GameRecord]:
-    """The games of one part file or journal; see `read_rows`.
+    """The games of one part file; see `checked_table`."""
+    return to_records(checked_table(file))
+
+
+def checked_table(file: Path, columns: list[str] | None = None) -> pa.Table:
+    """The rows of one part file with all of SCHEMA's columns, or with `columns` alone, which are all games.
 
     Raises:
         UsageError: the file is damaged, not a part of a store, or has an invalid row; part and row are named.
     """
-    rows = read_rows(file)
-    for row in rows:
-        if isinstance(row, RecordError):
-            raise UsageError(f"{row.place.file}, row {row.place.line}: {row.said}; hexlit games verify finds all")
-    return cast("list[GameRecord]", rows)
+    table = read_table(file, columns)
+    for row, (_, said) in faults_of(table).items():
+        raise UsageError(f"{file}, row {row + 1}: {said}; hexlit games verify finds all")
+    return table
 
 
-def _rows_of(table: pa.Table, file: Path) -> list[GameRecord | RecordError]:
-    """The rows of `table`, read from `file`."""
-    wrong = {
-        fault.row: RecordError(fault.reason, fault.said, Place(str(file), fault.row + 1)) for fault in faults_of(table)
-    }
-    rows = range(table.num_rows)
-    sound = iter(to_records(table.filter(pa.array([row not in wrong for row in rows], pa.bool_())) if wrong else table))
-    return [wrong[row] if row in wrong else next(sound) for row in rows]
+def read_table(file: Path, columns: list[str] | None = None) -> pa.Table:
+    """The rows of one part file, or of a journal up to its end or to the place of a kill, as they stand there.
 
+    Columns that it does not have, as those of earlier versions, are empty.
 
-def _read_part(part: Path, columns: list[str] | None = None) -> pa.Table:
-    """The rows of a part file with all of SCHEMA's columns, or `columns` alone."""
+    Raises:
+        UsageError: the file is damaged, or holds something else.
+    """
     try:
-        lacking = set(SCHEMA.names) - set(LATER_COLUMNS) - set(pq.read_schema(part).names)
-        if lacking:
-            raise UsageError(f"{part}: is no part of a store of games: it has no column {min(lacking)}")
-        return pq.read_table(
-            part, columns=columns or None, schema=None if columns else SCHEMA, page_checksum_verification=True
-        )
+        if file.name != JOURNAL:
+            return pq.read_table(file, columns=columns, schema=SCHEMA, page_checksum_verification=True)
+        batches: list[pa.RecordBatch] = []
+        with suppress(pa.ArrowInvalid, OSError), pa.ipc.open_stream(file.read_bytes()) as stream:
+            batches.extend(stream)  # up to the batch in which the writer was killed
+        tables = [SCHEMA.empty_table(), *(pa.Table.from_batches([batch]) for batch in batches)]
+        return pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(part, error) from error
+        said = str(error).partition("\n")[0] or type(error).__name__
+        raise UsageError(f"{file}: cannot be read ({said}); restore the file, or take it out of its folder") from error
 
 
-def _read_ids(part: Path) -> list[int]:
-    column = _read_part(part, ["game_id"]).column("game_id")
-    if column.null_count or column.type != pa.int64():
-        raise UsageError(f"{part}: there are games without an id; hexlit games verify finds them")
-    ids: list[int] = column.to_pylist()
-    return ids
-
-
-def _damaged(part: Path, error: Exception) -> UsageError:
-    said = str(error).partition("\n")[0] or type(error).__name__
-    return UsageError(f"{part}: cannot be read ({said}); restore the file, or take it out of its folder")
+def _ids(part: Path) -> list[int]:
+    return list(read_table(part, ["game_id"]).column("game_id").to_pylist())
 
 
 class GameStore(AbstractContextManager["GameStore"]):
@@ -217,35 +187,27 @@ class GameStore(AbstractContextManager["GameStore"]):
     def __init__(self, folder: Path) -> None:
         """Open the store in `folder`, made if it does not exist, and save the journal of a killed writer.
 
-        Raises `UsageError` while another process writes there, and if the folder cannot be written to.
+        Raises `UsageError` while another process writes there, and `OSError` if the folder cannot be written to.
         """
         self.folder = folder
         self._closed = False
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = FolderLock(folder, "writing games")
-            remove_temporary(folder, below=False)
-        except OSError as error:
-            raise UsageError(f"{folder}: no folder for games can be made there ({error.strerror})") from error
-        try:
-            self._open()
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def _open(self) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = FolderLock(folder, "writing games")
+        remove_temporary(folder, below=False)
         self._journal = self.folder / JOURNAL
         self._stream: pa.RecordBatchStreamWriter | None = None
-        self._file: Any = None
         self._pending: list[GameRecord] = []
-        self._ids = {game_id for part in self.parts() for game_id in _read_ids(part)}
-        for row in _rows_of(_read_journal(self._journal), self._journal):
-            if isinstance(row, RecordError):  # a machine that lost power
-                log.warning("%s; dropped", row)
-            elif row.game_id not in self._ids:
-                self._pending.append(row)
-        self._ids.update(record.game_id for record in self._pending)
-        self.flush()
+        with ExitStack() as failed:
+            failed.callback(self._lock.release)
+            self._ids = {game_id for part in self.parts() for game_id in _ids(part)}
+            for row in read_rows(self._journal):
+                if isinstance(row, RecordError):  # a machine that lost power
+                    log.warning("%s; dropped", row)
+                else:
+                    self._pending.append(row)
+            self._ids.update(record.game_id for record in self._pending)
+            self.flush()
+            failed.pop_all()
 
     def __len__(self) -> int:
         """Number of games, those in the journal included."""
@@ -265,7 +227,7 @@ class GameStore(AbstractContextManager["GameStore"]):
         if not fresh:
             return
         if self._stream is None:
-            self._file = self._journal.open("wb", buffering=0)
+            self._file: Any = self._journal.open("wb", buffering=0)
             self._stream = pa.ipc.new_stream(self._file, SCHEMA)
         self._stream.write_table(to_table(fresh, SCHEMA))
         self._ids.update(record.game_id for record in fresh)
@@ -286,10 +248,10 @@ class GameStore(AbstractContextManager["GameStore"]):
         """Write the journal to a part file, and let other processes open the store."""
         if self._closed:  # another process may be writing by now
             return
+        self._closed = True
         try:
             self.flush()
         finally:
-            self._closed = True
             self._lock.release()
 
     def __exit__(self, *error: object) -> None:
@@ -311,8 +273,7 @@ class GameStore(AbstractContextManager["GameStore"]):
                 games |= {record.game_id: record for record in read_records(part) if record.game_id in missing}
                 missing -= games.keys()
         if missing:
-            count = f"{len(missing)} of the games that the checkpoint trains on are missing, such as {min(missing)}"
-            raise UsageError(f"{self.folder}: {count}; restore the part files, or start a new run")
+            raise UsageError(f"{self.folder}: {len(missing)} games of the checkpoint are missing, as {min(missing)}")
         return [games[game_id] for game_id in ids]
 
     def _write_part(self, records: list[GameRecord]) -> None:
@@ -321,24 +282,3 @@ class GameStore(AbstractContextManager["GameStore"]):
         target = self.folder / f"part-{number:06d}.parquet"
         with replacing(target) as temporary:
             write_described(to_table(records, PART_SCHEMA), temporary, distinct=(MOVES_TEXT,))
-
-
-def _read_journal(path: Path) -> pa.Table:
-    """Rows of a journal, up to its end or to the place of a kill.
-
-    Raises:
-        UsageError: they are not games.
-    """
-    batches: list[pa.RecordBatch] = []
-    try:
-        if path.exists() and path.stat().st_size:
-            with pa.ipc.open_stream(path.read_bytes()) as stream:
-                batches.extend(stream)
-    except (pa.ArrowInvalid, OSError):
-        pass  # The writer was killed inside a batch: all before it is whole.
-    try:
-        # A writer of an earlier version may have left it: columns that it did not have are empty.
-        tables = [SCHEMA.empty_table(), *(pa.Table.from_batches([batch]) for batch in batches)]
-        return pa.concat_tables(tables, promote_options="default")
-    except pa.ArrowException as error:
-        raise _damaged(path, error) from error

@@ -18,7 +18,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import rotate_policy
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.reanalysis import NewTargets, targets_of, with_targets
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, ReplyBatch, with_policy
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, ReplyBatch, drawn_part, with_policy
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,6 @@ class ReplayWindow:
     def extend(self, records: Iterable[GameRecord]) -> None:
         """Add games; the oldest leave if the others fill the window without them."""
         for record in records:
-            if record.size != self.size or record.swap != self.swap:
-                rules = f"board={record.size} swap={record.swap}"
-                raise UsageError(f"game {record.game_id}: {rules}, not board={self.size} swap={self.swap}")
-            if self.settings.surprise_share and len(record.surprises) != len(record.policy_plies):
-                setting = f"data.surprise_share={self.settings.surprise_share}"
-                raise UsageError(f"{setting}: game {record.game_id} was played before surprises were recorded")
             self._records.append(record)
             self._positions += len(record.policy_plies)
         while self._records and self._positions - len(self._records[0].policy_plies) >= self.settings.capacity:
@@ -112,29 +106,8 @@ class ReplayWindow:
         weights = surprise_weights(self._index.surprise, surprise_share) if surprise_share else None
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
-        own = _part(random, self._index, np.arange(len(self._index.ply)), ends - ends_of_others, weights)
-        return Epoch(own) if others is None else Epoch(own, _part(random, *others, ends_of_others))
-
-
-def _part(
-    random: np.random.Generator,
-    positions: Positions,
-    rows: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    weights: NDArray[np.float64] | None = None,
-) -> Part:
-    """Draws from `rows` of `positions` `[P]`, each equally often or in proportion to its weight, up to one.
-
-    They are cut into batches at `ends` `[steps]`.
-    """
-    draws = int(ends[-1])
-    if weights is None:
-        rounds = [random.permutation(len(rows)) for _ in range(-(-draws // len(rows)))]
-        order = rows[np.concatenate([np.zeros(0, np.int64), *rounds])[:draws]]
-    else:
-        order = rows[drawn_by_weight(random, weights, draws)]
-    turned = random.random(draws) < 0.5
-    return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
+        own = drawn_part(random, self._index, np.arange(len(self._index.ply)), ends - ends_of_others, weights)
+        return Epoch(own) if others is None else Epoch(own, drawn_part(random, *others, ends_of_others))
 
 
 def surprise_weights(surprises: NDArray[np.float32], share: float) -> NDArray[np.float64]:
@@ -151,18 +124,6 @@ def surprise_weights(surprises: NDArray[np.float32], share: float) -> NDArray[np
         return np.ones(len(surprises))
     weights: NDArray[np.float64] = (1 - share) + share * surprises / mean
     return weights
-
-
-def drawn_by_weight(random: np.random.Generator, weights: NDArray[np.float64], draws: int) -> NDArray[np.int64]:
-    """`draws` row numbers in random order; row i comes draws * weights[i] / sum times, rounded up or down.
-
-    It is systematic sampling: evenly spaced marks on the line of all weights, with one random offset. It has the least
-    variance; with equal weights no row comes twice before all have come once.
-    """
-    ends = np.cumsum(weights[order := random.permutation(len(weights))])
-    marks = (np.arange(draws) + random.random()) * (ends[-1] / draws)
-    found = order[np.minimum(np.searchsorted(ends, marks, side="right"), len(order) - 1)]
-    return random.permutation(found)
 
 
 class _Index(NamedTuple):

@@ -1,10 +1,11 @@
 """Players for tests that nothing has to be compiled or trained for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.matches import Block, MatchWorker, Opening, Pair
 from hexlit.arena.players import Contestant, Forfeit, Player
 from hexlit.hex.board import Board
 
@@ -84,6 +85,20 @@ def lowest_empty(moves: Sequence[int]) -> int:
 
 def named(name: str, player: Lowest | Faulty) -> Contestant:
     return Contestant(name, lambda games: player)
+
+
+def play_pairs(
+    first: Contestant,
+    second: Contestant,
+    openings: Mapping[int, Opening],
+    size: int,
+    *,
+    at_once: int,
+    swap: bool = False,
+) -> Iterator[Pair]:
+    """The pairs of a block of these openings."""
+    worker = MatchWorker((first, second), size, at_once=at_once, swap=swap)
+    return worker.play(Block(first.name, second.name, openings))
 
 
 def alone(name: str, player: Scripted) -> Contestant:

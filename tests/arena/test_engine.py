@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hexlit.arena.engine import EngineProcess, HtpEngine, Reply
+from hexlit.arena.engine import EngineProcess, HtpEngine
 from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -71,7 +71,6 @@ def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Star
         str(log),
     )
     player.begin(3)
-    assert player.title == "fake 1"
     assert move_of(player, []) == 0
     assert move_of(player, [0, 8]) == 1
     assert move_of(player, [4]) == 0
@@ -113,7 +112,7 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
     assert move_of(player, [1, 9, 8], swap=True) == 1, "b1 is free again: the swap has put White's stone on a2"
     player.begin(3, swap=True)
     assert move_of(player, [2, 9], swap=True) == 1
-    assert note_of(player, (1,)) == "illegal move: swap-pieces, but the match is played without the swap rule"
+    assert note_of(player, (1,)) == "illegal move: swap-pieces"
     assert log.read_text().splitlines() == [
         "param_game allow_swap 1",
         "clear_board",
@@ -136,9 +135,9 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
 @pytest.mark.parametrize(
     ("moves", "answer", "note"),
     [
-        ((1, 6), "swap-pieces", "illegal move: swap-pieces, but only the answer to the first stone may swap"),
-        ((1, 9), "a2", "illegal move: a2 is taken"),
-        ((), "swap-pieces", "illegal move: swap-pieces, but only the answer to the first stone may swap"),
+        ((1, 6), "swap-pieces", "illegal move: swap-pieces"),
+        ((1, 9), "a2", "illegal move: a2"),
+        ((), "swap-pieces", "illegal move: swap-pieces"),
     ],
 )
 def test_by_the_swap_rule_too_an_illegal_move_loses(
@@ -163,23 +162,22 @@ def test_by_the_swap_rule_too_an_illegal_move_loses(
             (),
             None,
         ),
-        ("def version(words): print('? none\\n', flush=True)", (), "refuses 'version': none"),
         ("def boardsize(words): print('? too small\\n', flush=True)", (), "refuses 'boardsize 3': too small"),
         ("def play(words): print('? illegal move\\n', flush=True)", (4,), "refuses 'play b b2': illegal move"),
         ("def genmove(words): print('? no idea\\n', flush=True)", (), "refuses 'genmove b': no idea"),
-        ("def genmove(words): say('b2')", (4,), "illegal move: b2 is taken"),
+        ("def genmove(words): say('b2')", (4,), "illegal move: b2"),
         ("def genmove(words): say('d1')", (4,), "answers 'd1', which is no move on a 3x3 board"),
         (
             "def genmove(words): say('swap-pieces')",
             (4,),
-            "illegal move: swap-pieces, but the match is played without the swap rule",
+            "illegal move: swap-pieces",
         ),
         ("def genmove(words): say('')", (4,), "answers '', which is no move on a 3x3 board"),
         ("def genmove(words): say('the best move\\nis b3')", (4,), "answers 'the best move\\nis b3', which is no move"),
         ("def genmove(words): sys.exit(3)", (), "ended with exit status 3 at 'genmove b'"),
         ("def genmove(words): os.kill(os.getpid(), 9)", (), "ended by signal 9 at 'genmove b'"),
         ("def genmove(words): print('= a', end='', flush=True); sys.exit(0)", (), "ended with exit status 0"),
-        ("raise ValueError('no model here')", (), "at 'name'; its last words: ValueError: no model here"),
+        ("raise ValueError('no model here')", (), "at 'boardsize 3 3'; its last words: ValueError: no model here"),
     ],
 )
 def test_answers_and_what_is_wrong_with_them(
@@ -198,13 +196,13 @@ def test_answers_and_what_is_wrong_with_them(
     "changes",
     [
         "time.sleep(60)",
-        "def name(words): time.sleep(60)",
-        "def name(words): print('hello there', flush=True)",
-        "def name(words): print('= half an answer', flush=True)",
+        "def boardsize(words): time.sleep(60)",
+        "def boardsize(words): print('hello there', flush=True)",
+        "def boardsize(words): print('= half an answer', flush=True)",
     ],
 )
 def test_who_keeps_silent_loses(start: Start, changes: str) -> None:
-    assert note_of(start(f"{changes}\n", start_timeout=0.3)).startswith("no answer to 'name' within 0.3 s")
+    assert note_of(start(f"{changes}\n", start_timeout=0.3)).startswith("no answer to 'boardsize 3 3' within 0.3 s")
 
 
 def test_what_is_said_instead_of_an_answer_stands_in_the_note(start: Start) -> None:
@@ -216,12 +214,12 @@ def test_what_is_said_instead_of_an_answer_stands_in_the_note(start: Start) -> N
     ("changes", "note"),
     [
         ("while True: print('noise' * 1000)", "with more than 1048576 bytes, such as 'noise"),
-        ("while True: print('noise' * 1000, end='')", "with a line without an end, 'noise"),
+        ("while True: print('noise' * 1000, end='')", "with more than 1048576 bytes, such as 'noise"),
         ("print('= a')\n  while True: print('noise' * 1000)", "with more than 1048576 bytes"),
     ],
 )
 def test_who_cannot_stop_talking_loses_at_once(start: Start, changes: str, note: str) -> None:
-    assert note in note_of(start(f"def name(words):\n  {changes}\n"))
+    assert note in note_of(start(f"def boardsize(words):\n  {changes}\n"))
 
 
 def test_a_slow_program_is_waited_for_as_long_as_it_may_take(start: Start) -> None:
@@ -312,8 +310,7 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
 @pytest.mark.parametrize(
     ("command", "part"),
     [
-        ("", "a command line is needed"),
-        ("'half", "not a command line"),
+        ("", "there is no program"),
         ("no-such-program-here -x", "there is no program"),
     ],
 )
@@ -324,7 +321,7 @@ def test_what_is_no_command_line_is_refused_before_any_game(command: str, part: 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_time_that_nobody_can_keep_or_that_never_ends_is_refused(seconds: float) -> None:
-    with pytest.raises(UsageError, match=f"engine fake: move_timeout={seconds:g}: seconds above 0, up to 1e"):
+    with pytest.raises(UsageError, match=f"^move_timeout={seconds}: must be above 0, up to 1e6"):
         HtpEngine("cat", name="fake", start_timeout=1, move_timeout=seconds)
 
 
@@ -334,7 +331,7 @@ def test_ctrl_c_while_a_program_is_asked_to_leave_leaves_none_behind(
     player = start()
     child = _begun(player)
 
-    def interrupted(self: EngineProcess, command: str, seconds: float) -> Reply:
+    def interrupted(self: EngineProcess, command: str, seconds: float) -> tuple[bool, str]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(EngineProcess, "ask", interrupted)

@@ -107,7 +107,7 @@ def test_openings_share_the_batches_of_the_positions() -> None:
     evaluator = Counted()
     figures = measured(5, evaluator, final=False)
     assert evaluator.calls <= 1 + 8 + 3
-    values = opening_values(SearchPlayer(SearchConfig(simulations=8), UniformEvaluator(), size=5, batch=25), 5)
+    values = opening_values(SearchPlayer(SearchConfig(simulations=8), UniformEvaluator(), size=5, batch=25).judge, 5)
     assert figures["opening_map"] == values.tolist()
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.arena.matches import ArenaGame, Pair
-from hexlit.arena.tournament import COLUMNS, GameLog, MatchWorker, Tournament, as_collection, pairings, standings
+from hexlit.arena.matches import ArenaGame, MatchWorker, Pair
+from hexlit.arena.tournament import COLUMNS, GameLog, Tournament, as_collection, pairings, standings
 from hexlit.errors import UsageError
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending
@@ -107,8 +107,7 @@ def test_standings_count_every_game_once(tmp_path: Path) -> None:
     log = GameLog(tmp_path / "games.csv", 4)
     everything = tournament(log)
     everything.play(lambda pair: None)
-    names = ["low", "high", "also low"]
-    found = standings(names, everything.pairings, log, "high")
+    found = standings(everything, "high")
     assert found["games"] == 36
     assert sum(player["wins"] for player in found["players"]) == 36
     elos = [player["elo"] for player in found["players"]]
@@ -121,7 +120,7 @@ def test_standings_count_every_game_once(tmp_path: Path) -> None:
     assert found["black_wins"] == sum(game.winner > 0 for game in log.games)
     both = [sum(game.won_by == game.black for game in pair) for group in log.pairs.values() for pair in group.values()]
     assert found["split_pairs"] == sum(wins != 1 for wins in both), "each has won once: Black both games, or White"
-    unplayed = standings(names, everything.pairings, GameLog(tmp_path / "empty.csv", 4), "high")
+    unplayed = standings(tournament(GameLog(tmp_path / "empty.csv", 4)), "high")
     assert (unplayed["players"], unplayed["games"]) == ([], 0)
 
 
@@ -131,10 +130,11 @@ def test_by_the_swap_rule_a_tournament_goes_on_from_disk_and_finds_what_it_has_p
     players = [named("swaps", AlwaysSwaps(last=True)), named("low", Lowest())]
     whole = GameLog(tmp_path / "games.csv", 4)
     worker = MatchWorker(players, 4, at_once=2, swap=True)
-    Tournament(worker, openings, whole).play(lambda pair: None)
+    everything = Tournament(worker, openings, whole)
+    everything.play(lambda pair: None)
     swapped = [game for game in whole.games if game.moves[1] == 16]
     assert [game.white for game in swapped] == ["swaps"] * (len(whole.games) // 2)
-    assert standings(["swaps", "low"], [("swaps", "low")], whole, "low")["swaps"] == len(swapped)
+    assert standings(everything, "low")["swaps"] == len(swapped)
     whole.path.write_text("".join(whole.path.read_text().splitlines(keepends=True)[:3]))
     again = GameLog(whole.path, 4)
     Tournament(worker, openings, again).play(lambda pair: None)

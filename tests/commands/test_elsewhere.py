@@ -8,7 +8,7 @@ import pytest
 
 from hexlit.arena import measures
 from hexlit.arena.config import SprtConfig
-from hexlit.arena.tournament import Block, MatchWorker
+from hexlit.arena.matches import Block, MatchWorker
 from hexlit.commands import kernels, strength
 from hexlit.commands.command_line import refuse_unused
 from hexlit.commands.match import MatchConfig, main

@@ -173,7 +173,7 @@ def test_a_session_as_hexgui_leads_it() -> None:
         assert [gui.block() for _ in range(3)] == ["= \n\n"] * 3
         assert gui.ask("final_score") == "= B+\n\n"
         assert gui.ask("genmove white") == "= resign\n\n"
-        assert gui.ask("boardsize 5 7") == "? unsupported board size 5x7: boards have as many rows as columns\n\n"
+        assert gui.ask("boardsize 5 7") == "? board size 5x7: must be square, 2 to 19 rows\n\n"
         assert gui.ask("quit") == "= \n\n"
 
 

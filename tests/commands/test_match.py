@@ -352,7 +352,7 @@ def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], t
         (["openings.plies=0"], "openings.plies=0"),
         (["swap=true", "openings.plies=2"], "openings.plies=2: with swap=true an opening is one move; leave it out"),
         (["players={a: random, b: random}", "board=5", "swap=true"], "50 openings: a 5x5 board has 13 of 1 plies"),
-        ([], "players=null: a list is needed"),
+        ([], "players=None: a list is needed"),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) and value else "",
 )

@@ -68,7 +68,7 @@ def test_a_position_of_a_game_in_sgf(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("overrides", "part"),
     [
-        (["file=nowhere.sgf"], "file=nowhere.sgf: there is no such file"),
+        (["file=nowhere.sgf"], "file=nowhere.sgf: cannot be read (No such file or directory)"),
         (["file=game.sgf", "move=5"], "move=5: the game of game.sgf has 4 moves"),
         (["move=2"], "move=2: a number of the file's moves"),
         (["file=game.sgf", "moves=a1"], "give one of the two"),

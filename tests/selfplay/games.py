@@ -9,7 +9,7 @@ import pytest
 
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.sources import GameReader
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -44,4 +44,4 @@ def record(moves: str, size: int = 3, **fields: object) -> GameRecord:
 
 def read(*paths: Path) -> GameReader:
     """A reader of what is at `paths`."""
-    return GameReader(find_sources(paths))
+    return GameReader(paths)

@@ -9,7 +9,7 @@ import pytest
 from hexlit.hex.notation import format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.parquet import descriptions
-from hexlit.selfplay.store import MOVES_TEXT, PART_SCHEMA, SCHEMA, GameStore, moves_text, read_records
+from hexlit.selfplay.store import MOVES_TEXT, PART_SCHEMA, SCHEMA, GameStore, read_records
 from tests.selfplay.recorded_games import random_games, save
 
 GAMES = [*random_games(6, swaps=True), *random_games(3, size=11, first=6)]
@@ -40,12 +40,6 @@ def test_the_moves_stand_beside_their_numbers_by_name(part: Path) -> None:
     texts = pq.read_table(part).column(MOVES_TEXT).to_pylist()
     assert texts == [format_moves(game.moves.tolist(), game.size) for game in GAMES]
     assert "swap-pieces" in texts[1]
-
-
-def test_a_number_that_is_no_move_does_not_keep_a_game_from_its_file() -> None:
-    game = random_games(1)[0]
-    game.moves[0] = 99
-    assert moves_text(game).split()[0] == "?"
 
 
 def test_a_part_of_version_3_without_texts_and_descriptions_is_read(tmp_path: Path, part: Path) -> None:

@@ -90,8 +90,8 @@ def test_some_games_can_be_chosen(selection: Selection, written: int, tmp_path: 
     ("text", "selection", "said"),
     [
         (GAME, Selection(size=5), "no game fits"),
-        (UNFINISHED, Selection(), "no game can be written as hexworld"),
-        ("nothing\n", Selection(), "no game can be written as hexworld"),
+        (UNFINISHED, Selection(), "no game fits or can be written as hexworld: "),
+        ("nothing\n", Selection(), "no game fits or can be written as hexworld: "),
     ],
 )
 def test_without_a_game_the_target_stays_as_it_was(text: str, selection: Selection, said: str, tmp_path: Path) -> None:
@@ -107,17 +107,12 @@ def test_a_format_is_found_by_name_or_by_suffix_and_doubt_is_an_error() -> None:
     assert format_for(Path("x.SGF")).name == "sgf"
     assert format_for(Path("x.txt"), "wolve").name == "wolve"
     for path, name, said in (
-        ("x.abc", None, "no format"),
-        ("x.txt", None, "say which"),
+        ("x.abc", None, "add format=NAME, sgf or"),
+        ("x.txt", None, "add format=NAME, trmph or hexworld or"),
         ("x.sgf", "pdf", "choose one"),
     ):
         with pytest.raises(UsageError, match=said):
             format_for(Path(path), name)
-
-
-def test_a_folder_is_no_file_to_export_to(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a folder"):
-        export_games(read(SAMPLES / "games_5x5.sgf"), tmp_path, FORMATS["sgf"])
 
 
 def test_a_format_in_which_all_openings_are_set_does_not_hide_that_this_one_was_chosen(tmp_path: Path) -> None:

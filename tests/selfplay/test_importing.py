@@ -143,15 +143,8 @@ def test_a_store_of_self_play_is_refused(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "\n\n", "b a1,w a1,B\n", "nothing of the kind\n"])
 def test_a_file_without_a_game_is_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "games.wolve").write_text(text)
-    with pytest.raises(UsageError, match=r"games\.wolve: (there are no games|none of 1 games can be read)"):
+    with pytest.raises(UsageError, match=r"games\.wolve: there are no games that can be read"):
         import_games(read(tmp_path / "games.wolve"), tmp_path / "store")
-
-
-def test_a_broken_summary_is_refused(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "store").mkdir()
-    (tmp_path / "store" / SUMMARY).write_text("{")
-    with pytest.raises(UsageError, match=r"its import\.json cannot be read"):
-        import_games(read(file), tmp_path / "store")
 
 
 def test_a_file_that_contradicts_its_game_is_not_believed_and_noted(tmp_path: Path) -> None:
@@ -168,13 +161,15 @@ KILLED = """
 import sys
 from pathlib import Path
 from hexlit.selfplay import importing, sources
-from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.sources import GameReader
 importing.GAMES_AT_ONCE = 10
 def slow(reader):
     print(reader.games, flush=True)
     import time; time.sleep(0.02)
 sources.GAMES_BETWEEN_REPORTS = 10
-importing.import_games(GameReader(find_sources([Path(sys.argv[1])])), Path(sys.argv[2]), progress=slow)
+reader = GameReader([Path(sys.argv[1])])
+reader.progress = slow
+importing.import_games(reader, Path(sys.argv[2]))
 """
 
 
@@ -251,14 +246,13 @@ SLOWLY = """
 import sys, time
 from pathlib import Path
 from hexlit.selfplay import importing
-from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.sources import GameReader
 
-write = importing._Importer.write
-def slowly(self):
+def slowly(target, duplicates):
     print("importing", flush=True)
     time.sleep(600)
-importing._Importer.write = slowly
-importing.import_games(GameReader(find_sources([Path(sys.argv[1])])), Path(sys.argv[2]))
+importing._history = slowly
+importing.import_games(GameReader([Path(sys.argv[1])]), Path(sys.argv[2]))
 """
 
 

@@ -51,8 +51,8 @@ def test_other_devices_play_where_they_are_asked_for() -> None:
     ("settings", "message"),
     [
         ({"devices": "cuda:1"}, "selfplay.devices=cuda:1: choose one of learner, others"),
-        ({"devices": "others", "workers": 0}, "needs processes on this machine; leave out selfplay.workers=0"),
-        ({"devices": "others", "where": "ray"}, "needs processes on this machine; leave out selfplay.where=ray"),
+        ({"devices": "others", "workers": 0}, "selfplay.devices=others: needs processes on this machine"),
+        ({"devices": "others", "where": "ray"}, "selfplay.devices=others: needs processes on this machine"),
     ],
 )
 def test_devices_that_cannot_play_are_refused(settings: dict[str, Any], message: str) -> None:

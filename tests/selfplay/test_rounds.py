@@ -12,7 +12,8 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.players import LocalPlayer, PlayerSettings, make_player
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.players import PlayerSettings, make_player
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.hosts import KeyedHost
@@ -180,6 +181,6 @@ def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: P
         rounds.close()
 
 
-def test_playing_ahead_in_the_main_process_is_refused(tmp_path: Path) -> None:
+def test_playing_ahead_in_the_main_process_is_refused() -> None:
     with pytest.raises(UsageError, match=r"selfplay.ahead=true: needs processes that play; set selfplay.workers"):
-        SelfPlayRounds(LocalPlayer(PLACE), GameStore(tmp_path), positions=10, ahead=1)
+        SelfPlayConfig(ahead=True, workers=0)

@@ -9,7 +9,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import RecordError
-from hexlit.selfplay.sources import find_sources
+from hexlit.selfplay.sources import GameReader
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.games import GAME, OTHER, read, record
 
@@ -18,19 +18,19 @@ def test_a_folder_is_read_with_its_folders_by_name_and_a_file_but_once(tmp_path:
     for name in ("b/second.wolve", "a.wolve", "b/c/third.wolve", ".hidden/no.wolve", "b/.no.wolve"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(GAME)
-    found = find_sources([tmp_path, tmp_path / "a.wolve"])
+    found = GameReader([tmp_path, tmp_path / "a.wolve"])
     assert [file.name for file in found.files] == ["a.wolve", "second.wolve", "third.wolve"]
-    assert found.passed_over == ()
+    assert found.passed_over == []
 
 
 def test_in_a_folder_only_files_named_as_games_are_taken_but_any_that_is_named_itself(tmp_path: Path) -> None:
     for name in ("games.wolve", "games.csv"):
         (tmp_path / name).write_text(GAME)
     (tmp_path / "prices.parquet").write_bytes(b"PAR1")
-    found = find_sources([tmp_path])
+    found = GameReader([tmp_path])
     assert [file.name for file in found.files] == ["games.wolve"]
     assert [error.reason for error in found.passed_over] == ["file of no known format"] * 2
-    assert find_sources([tmp_path / "games.csv"]).files == (tmp_path / "games.csv",)
+    assert GameReader([tmp_path / "games.csv"]).files == [tmp_path / "games.csv"]
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,8 @@ def test_what_has_no_games_is_refused_in_one_line(name: str, said: str, tmp_path
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=said) as caught:
-        find_sources([tmp_path / name])
+        GameReader([tmp_path / name])
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "games.wolve").write_text(GAME)
-
-    def refused(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(UsageError, match=r"games\.wolve: cannot be read \(Permission denied\)"):
-        find_sources([tmp_path / "games.wolve"])
 
 
 def test_the_reader_gives_games_and_errors_in_order_and_knows_how_far_it_is(tmp_path: Path) -> None:
@@ -120,23 +109,7 @@ def test_a_claimed_winner_is_told_in_the_projects_colours(text: str, winner: int
 def test_a_pipe_is_refused_rather_than_half_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.sgf")
     with pytest.raises(UsageError, match="neither a file nor a folder"):
-        find_sources([tmp_path / "pipe.sgf"])
+        GameReader([tmp_path / "pipe.sgf"])
     (tmp_path / "games.wolve").write_text(GAME)
-    found = find_sources([tmp_path])
+    found = GameReader([tmp_path])
     assert [file.name for file in found.files] == ["games.wolve"]
-    assert ["neither a file nor" in error.said for error in found.passed_over] == [True]
-
-
-def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "games.wolve").write_text(GAME)
-    (tmp_path / "closed").mkdir()
-    scandir = os.scandir
-
-    def refused(folder: str) -> object:
-        if str(folder).endswith("closed"):
-            raise PermissionError(13, "Permission denied", folder)
-        return scandir(folder)
-
-    monkeypatch.setattr(os, "scandir", refused)
-    with pytest.raises(UsageError, match=r"closed: cannot be read \(Permission denied\)"):
-        find_sources([tmp_path])

@@ -15,8 +15,8 @@ from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.play import divergence
-from hexlit.selfplay.rebuild import Batch, ReplyBatch
-from hexlit.selfplay.window import ReplayWindow, WindowSettings, drawn_by_weight, surprise_weights, value_targets
+from hexlit.selfplay.rebuild import Batch, ReplyBatch, drawn_by_weight
+from hexlit.selfplay.window import ReplayWindow, WindowSettings, surprise_weights, value_targets
 from tests.selfplay.recorded_games import opened, save
 from tests.selfplay.recorded_games import random_games as random_recorded_games
 
@@ -216,14 +216,6 @@ def test_games_without_targets_do_no_harm() -> None:
     assert len(window.epoch(batch=4, steps=1, seed=0, epoch=0)[0].value) == 4
 
 
-def test_a_game_of_another_board_or_rule_is_refused() -> None:
-    window = ReplayWindow(4, False, WindowSettings(5))
-    with pytest.raises(UsageError, match="board=5"):
-        window.extend(games(1, 5))
-    with pytest.raises(UsageError, match="swap=True"):
-        window.extend(games(1, 4, swap=True))
-
-
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_a_share_of_the_draws_goes_by_surprise(share: float) -> None:
     """Each position comes as often as the plain formula says, give or take one."""
@@ -241,12 +233,6 @@ def test_a_share_of_the_draws_goes_by_surprise(share: float) -> None:
 
 def _surprises(record: GameRecord) -> NDArray[np.float32]:
     return np.random.default_rng(record.game_id).exponential(size=len(record.policy_plies)).astype(np.float32)
-
-
-def test_games_without_surprises_are_refused_where_draws_go_by_them() -> None:
-    window = ReplayWindow(4, False, WindowSettings(9, surprise_share=0.5))
-    with pytest.raises(UsageError, match=r"data\.surprise_share=0\.5: game 0"):
-        window.extend(games(1))
 
 
 def imported(tmp_path: Path, count: int = 30) -> GameRows:

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hexlit.arena.htp.protocol import quoted
-from hexlit.arena.htp.session import HtpSession, PlayerTime, game_time
+from hexlit.arena.htp.session import HtpSession, PlayerTime
 from hexlit.arena.position import may_swap, read_first_game, replay
 from hexlit.arena.thinker import stop_at
 from hexlit.errors import UsageError
@@ -31,7 +30,14 @@ LONGEST_TIME = 1e9
 """Seconds."""
 LARGEST_NUMBER = 999_999_999
 
-_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+_RANGES = {
+    "resign": (0, 0.5, float),
+    "simulations": (1, MOST_SIMULATIONS, int),
+    "solver_nodes": (1, LARGEST_NUMBER, int),
+    "solver_seconds": (0.01, LONGEST_TIME, float),
+}
+"""Parameter of a game -> least and largest value, and its type."""
+_TRUTH = {"true": "1", "false": "0"}
 _COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 COLOUR_NAMES = {BLACK: "black", WHITE: "white"}
 
@@ -46,30 +52,21 @@ def parse_colour(text: str) -> int:
 
 def parse_move(text: str, size: int) -> int | None:
     """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case. Raises `UsageError`."""
-    if text.lower() == RESIGN:
-        return None
-    if text.lower() == SWAP:
-        return size * size
-    with contextlib.suppress(UsageError):
-        if (cell := parse_cell(text, size)) < size * size:
-            return cell
-    last = format_cell(size * size - 1, size)
-    raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed")
+    return None if text.lower() == RESIGN else parse_cell(text, size)
 
 
-def parse_number(text: str, name: str, least: float, most: float) -> float:
-    """A number in [least, most]; raises `UsageError` that calls it `name`."""
+def parse_number(text: str, name: str, least: float, most: float, kind: Callable[[str], float] = float) -> float:
+    """A number of a `kind` in [least, most]; raises `UsageError` that calls it `name`."""
     with contextlib.suppress(ValueError):
-        if least <= (number := float(text)) <= most:
+        if least <= (number := kind(text)) <= most:
             return number
-    raise UsageError(f"{name} {quoted(text)}: a number from {least:g} to {most:g} is needed")
+    whole = "a whole number" if kind is int else "a number"
+    raise UsageError(f"{name} {quoted(text)}: must be {whole} from {least:.9g} to {most:.9g}")
 
 
 def parse_whole(text: str, name: str, least: int, most: int) -> int:
-    """A whole number in [least, most]; raises `UsageError` that calls it `name`."""
-    if re.fullmatch(r"[0-9]{1,9}", text) and least <= int(text) <= most:
-        return int(text)
-    raise UsageError(f"{name} {quoted(text)}: a whole number from {least} to {most} is needed")
+    """As `parse_number`, a whole one."""
+    return int(parse_number(text, name, least, most, int))
 
 
 def boardsize(session: HtpSession, *numbers: str) -> None:
@@ -80,10 +77,8 @@ def boardsize(session: HtpSession, *numbers: str) -> None:
 
 def playable(width: int, height: int) -> int:
     """Rows of a playable board; raises `UsageError` for any other."""
-    if width != height:
-        raise UsageError(f"unsupported board size {width}x{height}: boards have as many rows as columns")
-    if not SMALLEST_BOARD <= width <= LARGEST_BOARD:
-        raise UsageError(f"unsupported board size {width}: sizes are {SMALLEST_BOARD} to {LARGEST_BOARD}")
+    if width != height or not SMALLEST_BOARD <= width <= LARGEST_BOARD:
+        raise UsageError(f"board size {width}x{height}: must be square, {SMALLEST_BOARD} to {LARGEST_BOARD} rows")
     return width
 
 
@@ -133,10 +128,8 @@ def undo(session: HtpSession) -> None:
 def showboard(session: HtpSession) -> str:
     """The board for a person."""
     position = session.position
-    state = (
-        f"{COLOUR_NAMES[position.winner]} has won" if position.winner else f"{COLOUR_NAMES[position.to_move]} to move"
-    )
-    return f"\n{board_text(position.cells, position.size)}\n{state}"
+    colour, state = (position.winner, "has won") if position.winner else (position.to_move, "to move")
+    return f"\n{board_text(position.cells, position.size)}\n{COLOUR_NAMES[colour]} {state}"
 
 
 def final_score(session: HtpSession) -> str:
@@ -176,19 +169,12 @@ def time_left(
     if colour_text is None:
         return ", ".join(f"{COLOUR_NAMES[colour]} {session.clocks[colour]}" for colour in (BLACK, WHITE))
     colour = parse_colour(colour_text)
-    clock = session.clocks[colour]
     if left is None:
-        return str(clock)
+        return str(session.clocks[colour])
     seconds = parse_number(left, "time", 0, LONGEST_TIME)
     count = parse_whole(moves, "number of moves", 0, 999)
-    session.clocks[colour] = PlayerTime(seconds, count, clock.period, clock.period_moves)
+    session.clocks[colour] = PlayerTime(seconds, count)
     return None
-
-
-def time_settings(session: HtpSession, main: str, period: str, moves: str) -> None:
-    """Set both players' time of every game as in GTP: main time, then periods with a number of moves each."""
-    main_seconds, seconds = (parse_number(text, "time", 0, LONGEST_TIME) for text in (main, period))
-    session.set_clocks(game_time(main_seconds, seconds, parse_whole(moves, "number of moves", 0, 999)))
 
 
 def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str | None:
@@ -208,22 +194,14 @@ def param_game(session: HtpSession, name: str | None = None, value: str | None =
         raise UsageError(f"unknown parameter {quoted(name)}: there are {', '.join(values)}")
     if value is None:
         return values[name]
-    match name:
-        case "allow_swap":
-            if value.lower() not in _TRUTH:
-                raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
-            session.allow_swap = _TRUTH[value.lower()]
-            session.get_ready()
-        case "game_time":
-            session.set_clocks(game_time(parse_number(value, name, 0, LONGEST_TIME)))
-        case "resign":
-            settings.resign = parse_number(value, name, 0, 0.5)
-        case "simulations":
-            session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)
-        case "solver_nodes":
-            settings.solver_nodes = parse_whole(value, name, 1, LARGEST_NUMBER)
-        case "solver_seconds":
-            settings.solver_seconds = parse_number(value, name, 0.01, LONGEST_TIME)
+    if name == "allow_swap":
+        session.allow_swap = bool(parse_whole(_TRUTH.get(value.lower(), value), name, 0, 1))
+        session.get_ready()
+    elif name == "game_time":
+        session.set_clocks(PlayerTime(parse_number(value, name, 0, LONGEST_TIME)))
+    else:
+        number = parse_number(value, name, *_RANGES[name])
+        setattr(session if name == "simulations" else settings, name, number)
     return None
 
 
@@ -243,9 +221,9 @@ def network_influence(session: HtpSession, colour: str) -> str:
     """As the map, as colours."""
     chances = _chances(session, colour)
     spots = " ".join(f"{format_cell(cell, session.size)} {chance:.3f}" for cell, chance in chances.items())
-    best = max(chances, key=lambda cell: chances[cell])
+    best, chance = max(chances.items(), key=lambda entry: entry[1])
     best_name = format_cell(best, session.size)
-    return f"INFLUENCE {spots}\nTEXT best after one move: {best_name}, winning chance {chances[best]:.2f}"
+    return f"INFLUENCE {spots}\nTEXT best after one move: {best_name}, winning chance {chance:.2f}"
 
 
 def network_value(session: HtpSession, colour: str) -> str:

@@ -15,9 +15,6 @@ from typing import BinaryIO, NamedTuple
 
 from hexlit import __version__
 
-LONGEST_LINE = 65536
-"""Most bytes read of a line; the rest of a longer one is dropped, and its command refused."""
-
 WAITING = 1024
 """Most commands that may wait; then the other side has to wait."""
 
@@ -38,8 +35,6 @@ class Request:
     name: str
     """Name of the command, empty if the line has only a number."""
     arguments: tuple[str, ...] = ()
-    overlong: bool = False
-    """Whether the line was longer than `LONGEST_LINE` and has been cut."""
 
 
 def decode(line: bytes) -> str:
@@ -52,7 +47,7 @@ def is_interrupt(text: str) -> bool:
     return _INTERRUPT.fullmatch(text) is not None
 
 
-def parse_request(text: str, *, overlong: bool = False) -> Request | None:
+def parse_request(text: str) -> Request | None:
     """The command of a line, None without one (empty, or a comment).
 
     Words are separated by blanks and tabs; a word in double quotes may have blanks in it.
@@ -62,7 +57,7 @@ def parse_request(text: str, *, overlong: bool = False) -> Request | None:
         return None
     id_ = words.pop(0) if _ID.fullmatch(words[0]) else ""
     name, *arguments = words or [""]
-    return Request(id_, name, tuple(arguments), overlong)
+    return Request(id_, name, tuple(arguments))
 
 
 def format_reply(request: Request, text: str, *, success: bool) -> str:
@@ -84,13 +79,12 @@ class Incoming:
 
     Args:
         source: file descriptor of the input.
-        greet: answers a command at once if it can, and says whether it did. After the first command that it leaves,
-            every command waits its turn.
+        write: writes the answers to questions about the program itself, at once: those before the first other command.
     """
 
-    def __init__(self, source: int, greet: Callable[[Request], bool] | None = None) -> None:
+    def __init__(self, source: int, write: Callable[[str], None] | None = None) -> None:
         self._source = source
-        self._greet = greet
+        self._write = write
         self._waiting: queue.Queue[tuple[int, Request] | None] = queue.Queue(WAITING)
         self._arrived = 0
         self._interrupted = 0
@@ -111,25 +105,19 @@ class Incoming:
         return self._ended or self._arrived > number or self.interrupted(number)
 
     def _read(self) -> None:
-        for line, overlong in _lines(self._source):
+        for line in _lines(self._source):
             text = decode(line)
             if is_interrupt(text):
                 self._interrupted = self._arrived
-                continue
-            request = parse_request(text, overlong=overlong)
-            if request is not None and not self._greeted(request):
+            elif (request := parse_request(text)) is not None:
+                if self._write is not None and (known := known_answer(request)) is not None:
+                    with contextlib.suppress(BrokenPipeError):  # the output is closed: the next answer will notice
+                        self._write(format_reply(request, known, success=True))
+                    continue
+                self._write = None
                 self._arrived += 1
                 self._waiting.put((self._arrived, request))
         self.end()
-
-    def _greeted(self, request: Request) -> bool:
-        try:
-            if self._greet is not None and self._greet(request):
-                return True
-        except BrokenPipeError:  # the output is closed: the next answer will notice
-            pass
-        self._greet = None
-        return False
 
     def end(self) -> None:
         """End the iteration after the commands that wait now."""
@@ -137,41 +125,25 @@ class Incoming:
         self._waiting.put(None)
 
 
-def _lines(source: int) -> Iterator[tuple[bytes, bool]]:
-    """The lines of a file descriptor, and whether each had to be cut; a last one without an end counts, too.
+def _lines(source: int) -> Iterator[bytes]:
+    """The lines of a file descriptor; a last one without an end counts, too.
 
     `os.read` rather than a buffered file: the interpreter cannot end while a thread waits inside one.
     """
-    held, overlong = b"", False
-    while True:
-        try:
-            chunk = os.read(source, _CHUNK)
-        except OSError:  # a closed input, or a terminal that is gone
-            chunk = b""
-        first, *others = chunk.split(b"\n")
-        for part in [first, *others[:-1]] if others else []:
-            line = held + part
-            yield line[:LONGEST_LINE], overlong or len(line) > LONGEST_LINE
-            held, overlong = b"", False
-        held += others[-1] if others else first
-        if len(held) > LONGEST_LINE:
-            held, overlong = held[:LONGEST_LINE], True
-        if not chunk:
-            if held:
-                yield held, overlong
-            return
+    held = b""
+    with contextlib.suppress(OSError):  # a closed input, or a terminal that is gone
+        while chunk := os.read(source, _CHUNK):
+            *lines, held = (held + chunk).split(b"\n")
+            yield from lines
+    if held:
+        yield held
 
 
 @contextlib.contextmanager
 def private_output() -> Iterator[BinaryIO]:
     """Standard output for the protocol alone; all other output there goes to standard error meanwhile."""
     original = os.dup(1)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # standard error is closed
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.close(null)
+    os.dup2(2, 1)
     try:
         with os.fdopen(os.dup(original), "wb", buffering=0) as out:
             yield out
@@ -197,11 +169,8 @@ class Command(NamedTuple):
 
     run: str | Callable[..., str]
     """Name of its function in `hexlit.arena.htp.actions`, or a function of the arguments alone."""
-    least: int = 0
-    most: int = 0
-    """Least and largest number of arguments."""
     takes: str = ""
-    """Names of the arguments."""
+    """Names of the arguments; those in brackets may be left out."""
     thinks: bool = False
     """Whether it needs the thinker, and so waits until it is ready."""
     menu: tuple[str, str] | None = None
@@ -209,7 +178,8 @@ class Command(NamedTuple):
 
     def takes_number(self, given: int) -> bool:
         """Whether it takes this number of arguments."""
-        return self.least <= given <= self.most
+        names = self.takes.split()
+        return sum(not name.startswith("[") for name in names) <= given <= len(names)
 
     def action(self) -> Action:
         """Its function of session and arguments; imports all actions."""
@@ -222,7 +192,7 @@ class Command(NamedTuple):
 
 def _analysis(function: str, kind: str, label: str, *, thinks: bool = True) -> Command:
     """A command of a colour, in the menu of a program that shows the board."""
-    return Command(function, 1, 1, "COLOR", thinks, (kind, label))
+    return Command(function, "COLOR", thinks, (kind, label))
 
 
 def _menu() -> str:
@@ -236,22 +206,21 @@ COMMANDS: dict[str, Command] = {
     "protocol_version": Command(lambda: "2"),
     "name": Command(lambda: "hexlit"),
     "version": Command(lambda: __version__),
-    "known_command": Command(lambda name: "true" if name in COMMANDS else "false", 1, 1, "COMMAND"),
+    "known_command": Command(lambda name: "true" if name in COMMANDS else "false", "COMMAND"),
     "list_commands": Command(lambda: "\n".join(COMMANDS)),
     QUIT: Command(lambda: ""),
-    "boardsize": Command("boardsize", 1, 2, "W [H]"),
+    "boardsize": Command("boardsize", "W [H]"),
     "clear_board": Command("clear_board"),
-    "play": Command("play", 2, 2, "COLOR MOVE"),
-    "genmove": Command("genmove", 1, 1, "COLOR", thinks=True),
-    "reg_genmove": Command("reg_genmove", 1, 1, "COLOR", thinks=True),
+    "play": Command("play", "COLOR MOVE"),
+    "genmove": Command("genmove", "COLOR", thinks=True),
+    "reg_genmove": Command("reg_genmove", "COLOR", thinks=True),
     "undo": Command("undo"),
     "showboard": Command("showboard"),
     "final_score": Command("final_score"),
     "all_legal_moves": Command("all_legal_moves"),
-    "loadsgf": Command("loadsgf", 1, 2, "FILE [N]"),
-    "time_left": Command("time_left", 0, 3, "[COLOR [SECONDS [MOVES]]]"),
-    "time_settings": Command("time_settings", 3, 3, "SECONDS PERIOD MOVES"),
-    "param_game": Command("param_game", 0, 2, "[NAME [VALUE]]"),
+    "loadsgf": Command("loadsgf", "FILE [N]"),
+    "time_left": Command("time_left", "[COLOR [SECONDS [MOVES]]]"),
+    "param_game": Command("param_game", "[NAME [VALUE]]"),
     "hexgui-analyze_commands": Command(_menu),
     "gogui-gfx-analyze": _analysis("analyze", "gfx", "Live analysis"),
     "hexlit-best": _analysis("search_summary", "string", "Search: best move"),
@@ -266,20 +235,13 @@ COMMANDS: dict[str, Command] = {
     "hexlit-chance": _analysis("network_value", "string", "Network: winning chance"),
     "hexlit-winning": _analysis("winning_moves", "plist", "Exact winning moves", thinks=False),
     "dfpn-solve-state": _analysis("winner", "string", "Exact winner", thinks=False),
-    "dfpn-solver-find-winning": Command("winning_moves", 1, 1, "COLOR"),
+    "dfpn-solver-find-winning": Command("winning_moves", "COLOR"),
 }
 
 
-def greeter(write: Callable[[str], None]) -> Callable[[Request], bool]:
-    """A function that answers requests without a session by `write`, and returns whether it did."""
-
-    def greet(request: Request) -> bool:
-        command = COMMANDS.get(request.name)
-        if command is None or isinstance(command.run, str) or request.name == QUIT:
-            return False
-        if not command.takes_number(len(request.arguments)):
-            return False
-        write(format_reply(request, command.run(*request.arguments), success=True))
-        return True
-
-    return greet
+def known_answer(request: Request) -> str | None:
+    """The answer to a question about the program itself; None where it takes a session, or is an error."""
+    command = COMMANDS.get(request.name)
+    if command is None or isinstance(command.run, str) or request.name == QUIT:
+        return None
+    return command.run(*request.arguments) if command.takes_number(len(request.arguments)) else None

@@ -3,15 +3,15 @@
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from hexlit.arena.config import PlaySettings
-from hexlit.arena.htp.protocol import COMMANDS, LONGEST_LINE, QUIT, Command, Incoming, Request, format_reply, quoted
+from hexlit.arena.htp.protocol import COMMANDS, QUIT, Command, Incoming, Request, format_reply, quoted
 from hexlit.arena.position import Position, empty_position, may_swap
-from hexlit.arena.thinker import Thinker, Thought, proved_move, solved, stop_at
+from hexlit.arena.thinker import Thinker, Thought, Until, proved_move, solved, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver import Solution, Solver
@@ -36,10 +36,6 @@ class PlayerTime:
     """Seconds for all further moves, or for the next `moves` of them; None is no limit."""
     moves: int = 0
     """Moves to make in `left`; 0 is the rest of the game."""
-    period: float = 0.0
-    """Seconds of a further period, which starts when `left` is used up."""
-    period_moves: int = 0
-    """Moves in each such period; 0 without periods."""
 
     def budget(self, empty: int) -> float | None:
         """Seconds for the next move on a board with `empty` cells; None is no limit.
@@ -55,71 +51,11 @@ class PlayerTime:
         """Subtract the time of a move."""
         if self.left is None:
             return
-        self.left -= seconds
-        self.moves = max(0, self.moves - 1)
-        if self.period_moves and (self.left <= 0 or (self.moves == 0 and self.left < self.period)):
-            self.left, self.moves = self.period, self.period_moves
-        self.left = max(0.0, self.left)
+        self.left, self.moves = max(0.0, self.left - seconds), max(0, self.moves - 1)
 
     def __str__(self) -> str:
         """The seconds, or the words for no limit."""
         return "no limit" if self.left is None else f"{self.left:.1f}"
-
-
-def game_time(main: float, period: float = 0.0, period_moves: int = 0) -> PlayerTime:
-    """A player's time for a game from GTP's `time_settings`; a period without moves means no limit."""
-    if period > 0 and period_moves == 0:
-        return PlayerTime()
-    if main > 0 or period_moves == 0:
-        return PlayerTime(main, 0, period, period_moves)
-    return PlayerTime(period, period_moves, period, period_moves)
-
-
-class Worker:
-    """Runs calls one after another in its own thread, beside the one for answers.
-
-    Networks, captured graphs and compiled operators are used in the thread that made them, as some of them require.
-
-    Args:
-        failed: called once, from that thread, when a call of `begin` has failed.
-    """
-
-    def __init__(self, failed: Callable[[], object] = lambda: None) -> None:
-        self.error: Exception | None = None
-        """Error of a call of `begin`; every later call raises it."""
-        self._failed = failed
-        self._executor = ThreadPoolExecutor(1, "htp-worker")
-        self._last: Future[Any] | None = None
-
-    def begin(self, call: Callable[[], object]) -> None:
-        """Run `call` after those before it; returns at once."""
-
-        def run() -> None:
-            if self.error is None:
-                try:
-                    call()
-                except Exception as error:
-                    self.error = error
-                    self._failed()
-
-        self._last = self._executor.submit(run)
-
-    def do(self, call: Callable[[], T]) -> T:
-        """Run `call` after those before it; returns its result, raises its error."""
-
-        def run() -> T:
-            if self.error is not None:
-                raise self.error
-            return call()
-
-        future: Future[T] = self._executor.submit(run)
-        self._last = future
-        return future.result()
-
-    @property
-    def busy(self) -> bool:
-        """Whether a call runs or waits."""
-        return self._last is not None and not self._last.done()
 
 
 class Loaded(NamedTuple):
@@ -136,11 +72,11 @@ class Loaded(NamedTuple):
 class HtpSession:
     """One program's side of a conversation.
 
-    The thinker is loaded and prepared in the worker's thread; a command that needs it is carried out there.
+    The thinker is loaded and prepared in the executor's thread; a command that needs it is carried out there.
     """
 
     load: Callable[[], Loaded]
-    """Loads the thinker; called once, in the worker's thread."""
+    """Loads the thinker; called once, at once, in the executor's thread."""
     settings: PlaySettings
     simulations: int
     """Simulations for a move."""
@@ -148,13 +84,14 @@ class HtpSession:
     """Rows of the first board; None takes the best board of the thinker."""
     allow_swap: bool | None = None
     """Whether White may swap; None takes the rule of the thinker."""
-    worker: Worker = field(default_factory=Worker)
+    executor: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "htp-worker"))
+    """Has one thread: networks, captured graphs and compiled operators are used in the one that made them."""
     clocks: dict[int, PlayerTime] = field(default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()})
     game_time: PlayerTime | None = None
     """Time of each player when a game starts; None if it was never set: then the clocks are not reset."""
-    interrupted: Callable[[], bool] = lambda: False
+    interrupted: Until = lambda: False
     """Whether the other side has asked to stop the thinking of the present command."""
-    followed: Callable[[], bool] = lambda: False
+    followed: Until = lambda: False
     """Whether the other side has sent anything since."""
     show: Callable[[str], object] = lambda text: None
     """Writes text before the answer."""
@@ -163,12 +100,14 @@ class HtpSession:
         self._solver: Solver | None = None
         self.known_position: Position | None = None if self.board is None else empty_position(self.board)
         """The position, None until the board is known."""
+        self.loading = self.executor.submit(self.load)
+        self._last: Future[Any] = self.loading
 
     @property
     def position(self) -> Position:
         """The position; waits for the thinker if no board was named."""
         if self.known_position is None:
-            self.known_position = empty_position(self.worker.do(lambda: self.loaded).board)
+            self.known_position = empty_position(self.loading.result().board)
         return self.known_position
 
     @position.setter
@@ -184,18 +123,24 @@ class HtpSession:
     def swap(self) -> bool:
         """Whether White may swap; waits for the thinker if this was never set."""
         if self.allow_swap is None:
-            self.allow_swap = self.worker.do(lambda: self.loaded).swap
+            self.allow_swap = self.loading.result().swap
         return self.allow_swap
 
     @property
     def thinker(self) -> Thinker:
         """The thinker, for commands that think: `in_thought` carries them out."""
-        return self.loaded.thinker
+        return self.loading.result().thinker
 
-    @cached_property
-    def loaded(self) -> Loaded:
-        """The result of `load`, in the worker's thread."""
-        return self.load()
+    @property
+    def busy(self) -> bool:
+        """Whether the executor's thread still works."""
+        return not self._last.done()
+
+    def submit(self, call: Callable[[], T]) -> "Future[T]":
+        """Run `call` in the executor's thread, after those before it."""
+        future = self.executor.submit(call)
+        self._last = future
+        return future
 
     def start(self, size: int) -> None:
         """Start a game; the thinker prepares for its board in the background."""
@@ -206,7 +151,7 @@ class HtpSession:
 
     def get_ready(self) -> None:
         """Let the thinker prepare for the present board and forget its tree; returns at once."""
-        self.worker.begin(self._prepare_early)
+        self.submit(self._prepare_early)
 
     def in_thought(self, action: Callable[[], str | None]) -> str | None:
         """Carry out `action` in the worker's thread with a thinker that is ready; returns its answer."""
@@ -217,7 +162,7 @@ class HtpSession:
                 self.thinker.prepare(size, swap=swap)
             return action()
 
-        return self.worker.do(act)
+        return self.submit(act).result()
 
     def set_clocks(self, game_time: PlayerTime) -> None:
         """Give both players this time, now and in all later games."""
@@ -233,7 +178,7 @@ class HtpSession:
             return proved
         return self.thinker.choose(self.position.cells, colour, simulations=self.simulations, until=until)
 
-    def _proved(self, colour: int, until: Callable[[], bool]) -> Thought | None:
+    def _proved(self, colour: int, until: Until) -> Thought | None:
         """A winning move, if the solver finds one in time. With the swap rule it solves no empty board."""
         position = self.position
         if position.size > MAX_SIZE or (self.swap and position.stones == 0):
@@ -245,9 +190,7 @@ class HtpSession:
         swap = self.swap and may_swap(position.cells, colour)
         return proved_move(solution, self.thinker, position.cells, colour, swap=swap)
 
-    def solve(
-        self, colour: int, *, seconds: float, interrupted: Callable[[], bool], nodes: int | None = None
-    ) -> Solution:
+    def solve(self, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None) -> Solution:
         """The exact solution with `colour` to move, see `solved`; proofs are kept for boards of one size."""
         if self._solver is None or self._solver.size != self.size:
             self._solver = Solver(self.size)
@@ -260,13 +203,10 @@ class HtpSession:
         return self.position
 
     def _prepare_early(self) -> None:
-        loaded = self.loaded
+        """An error is told by the first command that thinks, which prepares again."""
+        loaded = self.loading.result()
         size = loaded.board if self.known_position is None else self.known_position.size
-        try:
-            loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
-        except Exception:
-            # The first command that thinks prepares again, and its answer states the error.
-            log.exception("not ready for %dx%d", size, size)
+        loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
 
 
 def serve(incoming: Incoming, write: Callable[[str], None], session: HtpSession) -> bool:
@@ -307,8 +247,6 @@ def answer(session: HtpSession, request: Request) -> tuple[str, bool]:
 
 def _command(request: Request) -> Command:
     """The requested command, if the number of arguments fits; else raises `UsageError`."""
-    if request.overlong:
-        raise UsageError(f"a line of more than {LONGEST_LINE} bytes")
     if not request.name:
         raise UsageError("a command is needed after its number")
     command = COMMANDS.get(request.name)

@@ -251,18 +251,16 @@ class PackedNet:
 
     def _block(self, block: ResidualBlock) -> PackedBlock:
         layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]
-        bias, gate = None, None
+        bias = None
         if block.bias is not None:
             # Its bias replaces that of the last convolution, and so includes it.
             bias = packed_pooled([block.bias.linear], self.size, self.columns)
             if block.gate is None:
                 bias.bias[:] += layers[-1].bias
-        if block.gate is not None:
-            gate = (
-                packed_linear([block.gate.squeeze], self.columns),
-                packed_linear([block.gate.excite], self.columns),
-            )
-        return PackedBlock(layers, bias, gate)
+        if block.gate is None:
+            return PackedBlock(layers, bias, None)
+        squeeze, excite = (packed_linear([layer], self.columns) for layer in (block.gate.squeeze, block.gate.excite))
+        return PackedBlock(layers, bias, (squeeze, excite))
 
 
 NEAR_FLOATS = 2**18

@@ -21,13 +21,7 @@ from numpy.typing import NDArray
 KERNEL = 3
 """Rows and columns of a kernel."""
 
-POINTS = {
-    2: "0 1 -1",
-    3: "0 1 -1 -1/2",
-    4: "0 1/2 -1/2 3/2 -3/2",
-    5: "0 1 -1 2 -2 -1/2",
-    6: "0 1 -1 2 -2 1/2 -1/2",
-}
+POINTS = {2: "0 1 -1", 3: "0 1 -1 -1/2", 4: "0 1/2 -1/2 3/2 -3/2", 5: "0 1 -1 2 -2 -1/2", 6: "0 1 -1 2 -2 1/2 -1/2"}
 """Finite points of evaluation by side of the tile, m + 1 each; infinity is the last. They are small fractions in
 pairs of opposite sign, which share sums. They have the least rounding error (against float64 on random layers). The
 error of larger tiles is too large for float32."""

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from concurrent.futures import Executor, Future
+from typing import Any, TypeVar
 
 from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp.protocol import Incoming, decode, parse_request
-from hexlit.arena.htp.session import HtpSession, Loaded, Worker, answer, serve
+from hexlit.arena.htp.session import HtpSession, Loaded, answer, serve
 from hexlit.arena.thinker import Thinker
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
@@ -20,17 +21,16 @@ def rollouts(size: int, swap: bool, batch: int) -> RolloutEvaluator:
     return RolloutEvaluator(4, seed=1)
 
 
-class AtOnce(Worker):
+class AtOnce(Executor):
     """Carries out calls where they are made, so that a test sees what they have done."""
 
-    def __init__(self) -> None:
-        self.error = None
-
-    def begin(self, call: Callable[[], object]) -> None:
-        call()
-
-    def do(self, call: Callable[[], T]) -> T:
-        return call()
+    def submit(self, call: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
+        future: Future[T] = Future()
+        try:
+            future.set_result(call(*arguments, **named))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
 
 def session_of(

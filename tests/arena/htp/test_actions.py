@@ -121,14 +121,13 @@ def test_time_is_told_and_taken_off_by_thinking() -> None:
     assert left is not None
     assert left < 60
     assert session.clocks[-1].left is None
-    tell(session, "time_settings 300 0 0")
+    tell(session, "param_game game_time 300")
     assert ask(session, "time_left") == "= black 300.0, white 300.0"
 
 
-@pytest.mark.parametrize("line", ["time_settings 300 0 0", "param_game game_time 300"])
-def test_the_time_of_a_game_is_there_again_in_the_next(line: str) -> None:
+def test_the_time_of_a_game_is_there_again_in_the_next() -> None:
     session = session_of(3)
-    tell(session, line, "time_left b 2")
+    tell(session, "param_game game_time 300", "time_left b 2")
     ask(session, "genmove w")
     assert ask(session, "time_left b") == "= 2.0"
     for new_game in ("clear_board", "boardsize 4"):
@@ -143,9 +142,7 @@ def test_time_left_alone_is_not_forgotten_when_a_game_starts() -> None:
     assert ask(session, "time_left") == "= black 2.0, white no limit"
 
 
-@pytest.mark.parametrize(
-    "line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_settings 0 0.01 1"]
-)
+@pytest.mark.parametrize("line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_left b 0.01 1"])
 def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> None:
     session = session_of(5, simulations=30_000)
     tell(session, line)
@@ -247,14 +244,17 @@ def test_exact_winning_moves_are_those_of_the_solved_openings(size: int) -> None
 
 def test_a_position_that_takes_too_long_or_is_too_large_for_the_solver_is_refused() -> None:
     assert ask(session_of(6, solver_nodes=1), "hexlit-winning b").startswith(
-        "? not solved within solver_seconds=30 and solver_nodes=1;"
+        "? not solved within solver_seconds=30 solver_nodes=1;"
     )
     assert ask(session_of(9), "hexlit-winning b") == "? positions are solved on boards up to 8x8"
 
 
 def test_the_solver_stops_at_its_time_and_at_an_interrupt_and_answers_the_next_question() -> None:
     session = session_of(8, solver_seconds=0.05)
-    assert ask(session, "hexlit-winning b") == "? not solved within solver_seconds=0.05; with more stones it may be"
+    assert (
+        ask(session, "hexlit-winning b")
+        == "? not solved within solver_seconds=0.05 solver_nodes=null; with more stones it may be"
+    )
     session.settings.solver_seconds = 1e6
     session.interrupted = lambda: True
     assert ask(session, "dfpn-solve-state b") == "? interrupted"

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from hexlit.arena.htp.actions import parse_colour, parse_move, parse_whole
 from hexlit.arena.htp.protocol import (
-    LONGEST_LINE,
     Incoming,
     Request,
     decode,
@@ -80,8 +79,9 @@ def test_moves_are_read_in_any_case(text: str, move: int | None) -> None:
 @given(st.text(max_size=300).filter(lambda text: not text.isalnum()))
 def test_what_is_no_move_no_colour_and_no_number_is_named_in_one_printable_line(text: str) -> None:
     for parse in (parse_colour, lambda text: parse_move(text, 3), lambda text: parse_whole(text, "size", 1, 9)):
-        with pytest.raises(UsageError, match=r"^[ -~]{1,800}$"):
+        with pytest.raises(UsageError) as refused:
             parse(text)
+        assert str(refused.value).isprintable()
 
 
 def incoming_of(content: bytes, chunk: int = 65536) -> Incoming:
@@ -114,13 +114,6 @@ def test_commands_arrive_in_turn_however_the_bytes_are_cut(lines: list[bytes], c
     found = list(incoming_of(content, chunk))
     assert [request for _, request in found] == [request for request in expected if request]
     assert [number for number, _ in found] == list(range(1, len(found) + 1))
-
-
-def test_an_enormous_line_is_cut_and_marked_and_the_next_one_whole() -> None:
-    long = b"7 name " + b"x" * (3 * LONGEST_LINE)
-    (_, first), (_, second) = incoming_of(long + b"\nversion\n", 50_000)
-    assert (first.id, first.name, first.overlong) == ("7", "name", True)
-    assert (second.name, second.overlong) == ("version", False)
 
 
 def test_an_interrupt_reaches_the_commands_before_it_alone() -> None:

@@ -1,17 +1,18 @@
 """Any conversation: one answer to each command, and a position that no mistake can lose; its thread and its time."""
 
 import re
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp import actions
 from hexlit.arena.htp.protocol import COMMANDS, decode, is_interrupt, parse_request
-from hexlit.arena.htp.session import HtpSession, PlayerTime, Worker, game_time
+from hexlit.arena.htp.session import HtpSession, Loaded, PlayerTime
 from hexlit.arena.htp.session import answer as answer_of
+from hexlit.errors import UsageError
 from tests.arena.htp.sessions import ask, converse, session_of, tell
 
 ODD_WORDS = "b w black WHITE a1 B2 c3 d4 e5 a0 swap-pieces resign pass 0 1 2 3 4 5 20 -1 1e9 nan inf"
@@ -116,20 +117,20 @@ def test_every_listed_command_is_known_and_no_other() -> None:
         ("play b", "? play takes COLOR MOVE: 1 given"),
         ("name x", "? name takes no arguments: 1 given"),
         ("play red a1", "? colour 'red': b, black, w or white is needed"),
-        ("play b d1", "? move 'd1': a cell from a1 to c3, swap-pieces or resign is needed"),
-        ("boardsize 5 6", "? unsupported board size 5x6: boards have as many rows as columns"),
-        ("boardsize 20", "? unsupported board size 20: sizes are 2 to 19"),
-        ("boardsize 1", "? unsupported board size 1: sizes are 2 to 19"),
-        ("boardsize 3.5", "? size '3.5': a whole number from 0 to 999999999 is needed"),
+        ("play b d1", "? move 'd1': a move on a 3x3 board is a cell from a1 to c3, or swap-pieces"),
+        ("boardsize 5 6", "? board size 5x6: must be square, 2 to 19 rows"),
+        ("boardsize 20", "? board size 20x20: must be square, 2 to 19 rows"),
+        ("boardsize 1", "? board size 1x1: must be square, 2 to 19 rows"),
+        ("boardsize 3.5", "? size '3.5': must be a whole number from 0 to 999999999"),
         ("undo", "? cannot undo: no move has been played"),
-        ("time_left b x", "? time 'x': a number from 0 to 1e+09 is needed"),
+        ("time_left b x", "? time 'x': must be a number from 0 to 1e+09"),
         (
             "param_game mood 3",
             "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations, "
             "solver_nodes, solver_seconds",
         ),
-        ("param_game simulations 0", "? simulations '0': a whole number from 1 to 32767 is needed"),
-        ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': there is no such file"),
+        ("param_game simulations 0", "? simulations '0': must be a whole number from 1 to 32767"),
+        ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': cannot be read (No such file or directory)"),
     ],
 )
 def test_simple_answers(line: str, answer: str) -> None:
@@ -143,39 +144,15 @@ def test_quit_is_answered_and_ends_the_conversation_and_so_does_the_end_of_the_i
     assert converse(session, b"quit now\nname\n")[1] == ["? quit takes no arguments: 1 given", "= hexlit"]
 
 
-def test_calls_are_carried_out_in_turn_in_one_other_thread() -> None:
-    worker, seen = Worker(), list[object]()
-    worker.begin(lambda: seen.append(threading.get_ident()))
-    assert worker.do(lambda: seen.append(threading.get_ident()) or len(seen)) == 2  # type: ignore[func-returns-value]
-    assert len(set(seen)) == 1
-    assert seen[0] != threading.get_ident()
-    assert not worker.busy
+def test_a_thinker_that_cannot_be_loaded_is_told_by_every_command_that_needs_it() -> None:
+    def load() -> Loaded:
+        raise UsageError("no such checkpoint")
 
-
-def test_it_is_busy_until_the_last_call_is_done() -> None:
-    worker, go = Worker(), threading.Event()
-    worker.begin(go.wait)
-    assert worker.busy
-    go.set()
-    worker.do(lambda: None)
-    assert not worker.busy
-
-
-def test_an_error_reaches_who_waits_and_the_next_call_is_carried_out() -> None:
-    worker = Worker()
-    with pytest.raises(ZeroDivisionError):
-        worker.do(lambda: 1 // 0)
-    assert worker.do(lambda: 7) == 7
-
-
-def test_a_failure_that_nobody_waits_for_is_told_and_ends_the_work() -> None:
-    told = threading.Event()
-    worker = Worker(failed=told.set)
-    worker.begin(lambda: 1 // 0)
-    assert told.wait(20)
-    assert isinstance(worker.error, ZeroDivisionError)
-    with pytest.raises(ZeroDivisionError):
-        worker.do(lambda: 7)
+    session = HtpSession(load, PlaySettings(), 4, board=3, allow_swap=False)
+    session.get_ready()
+    assert ask(session, "genmove b") == "? no such checkpoint"
+    assert ask(session, "play b a1") == "= "
+    assert not session.busy
 
 
 def test_without_a_limit_a_move_may_take_any_time() -> None:
@@ -203,25 +180,11 @@ def test_a_game_played_at_its_budget_keeps_time_to_the_end() -> None:
     assert clock.left > 0
 
 
-def test_moves_of_a_period_share_its_time() -> None:
-    clock = game_time(0, 30, 3)
+def test_a_number_of_moves_shares_the_time() -> None:
+    clock = PlayerTime(30.0, 3)
     assert clock.budget(100) == pytest.approx(30 / 3, rel=0.01)
     clock.spend(5)
     assert clock.budget(100) == pytest.approx(25 / 2, rel=0.01)
-    clock.spend(5)
-    clock.spend(5)
-    assert (clock.left, clock.moves) == (30, 3)
-
-
-def test_after_the_main_time_comes_a_period() -> None:
-    clock = game_time(10, 30, 3)
-    assert clock.left == 10
-    clock.spend(11)
-    assert (clock.left, clock.moves) == (30, 3)
-
-
-def test_a_period_without_moves_is_no_limit() -> None:
-    assert game_time(10, 1, 0).left is None
 
 
 def test_a_flag_that_has_fallen_leaves_no_time() -> None:

@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
 from hexlit.selfplay.cluster import RayPlayers
-from hexlit.selfplay.players import BackgroundSelfPlayer, RoundRequest
+from hexlit.selfplay.players import RoundRequest
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.testing.stand_ins import KeyedEvaluator
@@ -70,7 +70,6 @@ def same(ours: list[GameRecord], theirs: list[GameRecord]) -> bool:
 def test_f21_rounds_on_ray_are_those_of_workers_also_when_processes_are_lost(
     players: RayPlayers, ray: FakeRay, tmp_path: Path
 ) -> None:
-    assert isinstance(players, BackgroundSelfPlayer)
     players.prepare()
     rounds = SelfPlayRounds(players, GameStore(tmp_path / "games"), positions=60, ahead=1)
     salts = [b"a", b"a", b"b", b"c"]

@@ -147,7 +147,7 @@ def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"board": 5}, "no game on a board of 5"),
+        ({"board": 5}, "board=5: no position to learn from"),
         ({"validation_share": 1.5}, "data.validation_share=1.5"),
         ({"split": "position"}, "data.split=position"),
         ({"max_positions": 2}, "none of 0 games is left"),
