@@ -91,6 +91,7 @@ OPTIONAL = (
     "tensorboard",
     "onnx",
     "text",
+    "forecast",
     "notebooks",
     "dashboard",
     "ray",

@@ -76,17 +76,9 @@ def task_of(checkpoint: Path) -> str:
     Raises:
         UsageError: it is no checkpoint of hexlit.
     """
-    import torch
+    from hexlit.training.checkpoints import read_checkpoint
 
-    from hexlit.training.checkpoints import check_whole
-
-    if not checkpoint.is_file():
-        raise UsageError(f"checkpoint={checkpoint}: there is no such file")
     if checkpoint.suffix == ".safetensors":  # written by `hexlit export`, of networks of Hex alone
         return "hex"
-    check_whole(checkpoint, "checkpoint")
-    try:
-        settings = torch.load(checkpoint, map_location="cpu", weights_only=True)["hyper_parameters"]
-        return str(settings.get("task", "hex"))  # old checkpoints of Hex name no task
-    except Exception as error:  # a broken file can make torch raise anything
-        raise UsageError(f"checkpoint={checkpoint}: not a checkpoint of hexlit ({type(error).__name__})") from error
+    settings = read_checkpoint(checkpoint, "checkpoint").get("hyper_parameters", {})
+    return str(settings.get("task", "hex"))  # old checkpoints of Hex name no task

@@ -21,7 +21,7 @@ from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.reporting.run import print_ending
 from hexlit.tasks.run_config import RunConfig
-from hexlit.training.checkpoints import check_whole, checkpoint_file, weights_in_use
+from hexlit.training.checkpoints import checkpoint_file, read_checkpoint, weights_in_use
 from hexlit.training.module import TrainedModule
 from hexlit.training.task import Session, Task
 
@@ -114,17 +114,12 @@ def load_trained(
         UsageError: it is no checkpoint of a `kind`, or a package that it needs is not installed.
     """
     path = checkpoint_file(path, key)
-    if not path.is_file():
-        raise UsageError(f"{key}={path}: there is no such file")
-    check_whole(path, key)
+    saved = read_checkpoint(path, key)
     try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
         return make(saved["hyper_parameters"], weights_in_use(saved["state_dict"]))
     except BlockError as error:
         raise UsageError(f"{key}={path}: {error}") from error
-    except UsageError:
-        raise
-    except Exception as error:  # a broken file can make torch raise anything
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise UsageError(f"{key}={path}: not a checkpoint of a {kind} ({type(error).__name__})") from error
 
 

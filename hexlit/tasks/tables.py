@@ -28,27 +28,19 @@ def read_table(
         raise UsageError(f"{where}: there is no such file")
     if not path.name.endswith(formats):
         raise UsageError(f"{where}: the name of a table ends in {', '.join(formats)}")
-    lines = pacsv.ParseOptions(newlines_in_values=True)
+    convert.include_columns = names
     try:
         if path.suffix == ".jsonl":
             table = pajson.read_json(path)
-            header = table.column_names
         elif path.suffix == ".parquet":
-            header = pq.read_schema(path).names
-        else:
-            with pacsv.open_csv(path, parse_options=lines) as reader:
-                header = reader.schema.names
-        if missing := [name for name in names if name not in header]:
-            raise UsageError(f"{where}: has no column {', '.join(missing)}; it has {', '.join(header)}")
-        if path.suffix == ".parquet":
             table = pq.read_table(path, columns=names)
-        elif path.suffix != ".jsonl":
-            convert.include_columns = names
+        else:
+            lines = pacsv.ParseOptions(newlines_in_values=True)
             table = pacsv.read_csv(path, parse_options=lines, convert_options=convert)
         table = table.select(names)
         if convert.column_types:
             table = table.cast(pa.schema({name: convert.column_types[name] for name in names}))
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{where}: cannot be read ({first_line(error)})") from error
     if not table.num_rows:
         raise UsageError(f"{where}: the table has no rows")

@@ -256,45 +256,45 @@ class EarlyStopping(L.Callback):
         restored: whether the module has the weights of an earlier epoch than its last again.
     """
 
-    def __init__(self, config: TrainerConfig, measured: str | None = None) -> None:
-        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
-
-        Metrics that begin with `measured.` are not logged in every epoch.
-        """
+    def __init__(self, config: TrainerConfig) -> None:
+        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights."""
         self.monitor, self._mode, self._patience = config.monitor, config.monitor_mode, config.patience
-        self._sign = 1.0 if config.monitor_mode == "max" else -1.0
-        self._rare = () if measured is None else (f"{measured}.",)
         self.best: float | None = None
         self.best_epoch: int | None = None
         self.restored = False
         self._waited = 0
-        self._seen = False
         self._weights: dict[str, Tensor] | None = None
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already ended early."""
-        self._stop_if_in_vain(trainer)
+        trainer.should_stop |= self.in_vain
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Forget the metric; Lightning would keep it through epochs that do not measure it."""
         trainer.callback_metrics.pop(self.monitor, None)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Compare the epoch with the best one."""
+        """Compare the epoch with the best one.
+
+        Raises:
+            UsageError: nothing has the metric's name, although others of its kind are measured or the run ends.
+        """
         metrics = trainer.callback_metrics
         if self.monitor not in metrics:
-            self._check_name(trainer)
+            kind = self.monitor.partition(".")[0] + "."
+            if self.best is None and (_is_last(trainer) or any(str(name).startswith(kind) for name in metrics)):
+                names = ", ".join(sorted(map(str, metrics)))
+                raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {names}")
             return
-        self._seen = True
-        value = float(metrics[self.monitor])
-        if not math.isnan(value) and (self.best is None or self._sign * value > self._sign * self.best):
+        value, best = float(metrics[self.monitor]), self.best
+        if not math.isnan(value) and (best is None or (value > best if self._mode == "max" else value < best)):
             self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
             if self._patience is not None:
                 state = pl_module.state_dict()  # views, which the next step would change
                 self._weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
         else:
             self._waited += 1
-        self._stop_if_in_vain(trainer)
+        trainer.should_stop |= self.in_vain
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Restore the best weights: parameters, running averages and statistics of batch norm."""
@@ -308,48 +308,26 @@ class EarlyStopping(L.Callback):
         return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
 
     def state_dict(self) -> dict[str, Any]:
-        return {
-            "monitor": [self.monitor, self._mode],
-            "best": self.best,
-            "best_epoch": self.best_epoch,
-            "waited": self._waited,
-            "weights": self._weights,
-        }
+        own = {"best": self.best, "best_epoch": self.best_epoch, "waited": self._waited, "weights": self._weights}
+        return {"monitor": [self.monitor, self._mode], **own}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a checkpoint.
+        """Continue from a checkpoint; without kept weights the search for the best begins here.
 
         Raises:
             UsageError: it was written with another metric.
         """
-        saved, present = state_dict["monitor"], [self.monitor, self._mode]
-        for key, was, value in zip(("monitor", "monitor_mode"), saved, present, strict=True):
-            if was != value:
-                raise UsageError(
-                    f"trainer.{key}={value}: the run was started with trainer.{key}={was}; keep it to resume"
-                )
-        if self._patience is not None and state_dict["weights"] is None:
-            return  # the best epoch's weights were not kept, so the search for the best begins here
-        self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
-        self._waited, self._seen = state_dict["waited"], self.best is not None
-        self._weights = None if self._patience is None else state_dict["weights"]
+        if state_dict["monitor"] != [self.monitor, self._mode]:
+            was = " and trainer.monitor_mode=".join(state_dict["monitor"])
+            raise UsageError(f"trainer.monitor: the run was started with trainer.monitor={was}; keep them to resume")
+        if self._patience is None or state_dict["weights"] is not None:
+            self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
+            self._waited, self._weights = state_dict["waited"], state_dict["weights"]
 
     @property
     def in_vain(self) -> bool:
         """Whether `trainer.patience` is used up."""
         return self._patience is not None and self._waited >= self._patience
-
-    def _stop_if_in_vain(self, trainer: L.Trainer) -> None:
-        if self.in_vain:
-            trainer.should_stop = True
-
-    def _check_name(self, trainer: L.Trainer) -> None:
-        """Tell an epoch without a measurement from an unknown name, as early as possible."""
-        names = sorted(map(str, trainer.callback_metrics))
-        rooms = (self.monitor.partition(".")[0] + ".", *self._rare)
-        everything = trainer.current_epoch + 1 == trainer.max_epochs or any(name.startswith(rooms) for name in names)
-        if not self._seen and everything:
-            raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}")
 
 
 PROVED, ALL_EPOCHS, PATIENCE, STOPPED, INTERRUPTED = "proved", "epochs", "trainer.patience", "stopped", "interrupted"

@@ -210,7 +210,7 @@ class TrainedModule(L.LightningModule):
         """The configured optimizer, its learning rate following the progress of the run."""
         lr = scaled_lr(self.optimizer_config, self.profile.train_batch)
         optimizer = build_optimizer(self.optimizer_config, self.net, fused=self.profile.fused_optimizer, lr=lr)
-        factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer))
+        factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer, self.current_epoch))
         return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -22,8 +22,8 @@ from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget
-from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_sound
+from hexlit.training.budget import Budget, Cost
+from hexlit.training.checkpoints import CHECKPOINTS, LAST, WholeCheckpoints, read_checkpoint
 from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import hardware_arguments, refuse_for_several, shutdown
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
@@ -142,13 +142,14 @@ class _Run:
         measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
         self.phases = EpochPhases(clock, display, task.unit, task.shown)
         self.evaluation = EvaluationPhase(measured, clock, display)
-        self.stopping = EarlyStopping(config.trainer, measured.prefix or None)
+        self.stopping = EarlyStopping(config.trainer)
         self.cost = Cost(task.forward_flops(), task.training_flops(), task.forward_passes, clock, started, earlier)
         budgets: list[Budget] = []
         if deadline is not None:
-            budgets.append(TimeBudget(deadline, lambda: clock.seconds_of(COMPILING)))
+            limit = deadline - started
+            budgets.append(Budget("trainer.max_time", limit, lambda: time.monotonic() - started))
         if config.trainer.max_flops is not None:
-            budgets.append(FlopBudget(config.trainer.max_flops, lambda: self.cost.flops))
+            budgets.append(Budget("trainer.max_flops", config.trainer.max_flops, lambda: self.cost.flops))
         self.trainer = self._trainer(budgets)
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
@@ -303,12 +304,12 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     """The checkpoint to continue from and the first epoch to do; None for a run without one, new or killed early.
 
     Raises:
-        UsageError: no checkpoint is whole, or the run was started with other settings.
+        UsageError: the checkpoint is damaged, or the run was started with other settings.
     """
-    newest = None if config.resume is None else newest_sound(folder)
-    if newest is None:
+    path = folder / CHECKPOINTS / LAST
+    if config.resume is None or not path.exists():
         return None, 0
-    path, checkpoint = newest
+    checkpoint = read_checkpoint(path)
     saved = checkpoint["hyper_parameters"]
     task.check_resume(saved, folder)
     learning = {**vars(config.optimizer), "ema_decay": config.trainer.ema_decay}

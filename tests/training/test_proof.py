@@ -12,7 +12,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
 from hexlit.interruption import is_interruption
-from hexlit.training.budget import FlopBudget
+from hexlit.training.budget import Budget
 from hexlit.training.config import TrainerConfig
 from hexlit.training.evaluation import EarlyStopping, EvaluationPhase, StopAtTarget, ending_of
 from hexlit.training.loggers import MetricsCsv
@@ -115,7 +115,7 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
 
 
 def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
-    nothing = EarlyStopping(TrainerConfig(), "strength")
+    nothing = EarlyStopping(TrainerConfig())
 
     def why(trainer: L.Trainer, proof: StopAtTarget | None = None, **arguments: Any) -> object:
         found = ending_of(trainer, target=proof, stopping=nothing, **arguments)
@@ -124,8 +124,8 @@ def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
     trainer, _, proof = run([0.9] * 9, tmp_path)
     assert why(trainer, proof) == ("proved", 2, 9)
     assert why(fit(3, []), StopAtTarget(LEAST, 2)) == ("epochs", 3, 3)
-    spent = iter(range(10, 100, 10))
-    assert why(fit(9, [FlopBudget(25.0, lambda: float(next(spent)))])) == ("trainer.max_flops", 2, 9)
+    spent = iter(range(0, 100, 10))
+    assert why(fit(9, [Budget("trainer.max_flops", 25.0, lambda: float(next(spent)))])) == ("trainer.max_flops", 2, 9)
 
     class Pruned(L.Callback):
         def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:

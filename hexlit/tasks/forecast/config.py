@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.errors import UsageError
+from hexlit.extras import require
 from hexlit.settings import Settings, number, one_of, some_of
 from hexlit.tasks.run_config import (
     RunConfig,
@@ -161,6 +162,7 @@ class ForecastTrainConfig(RunConfig):
     data: ForecastDataConfig = field(default_factory=ForecastDataConfig)
 
     def check_installed(self) -> None:
+        require("task=forecast", {"pandas": "pandas"}, "forecast")
         _ = self.data.file
 
     @property

@@ -1,7 +1,7 @@
 """The forecaster beside plain references on the same windows, and its forecasts as tables and figures."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,15 @@ from hexlit.errors import UsageError
 from hexlit.reporting.forecasts import ForecastPanel
 from hexlit.tasks.forecast.config import ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, WindowSpec, WindowTable, read_grid
-from hexlit.tasks.forecast.module import SPLITS, ErrorSums, ForecastDataModule, ForecastNet, naive_forecasts, skill
+from hexlit.tasks.forecast.module import (
+    NAIVE,
+    SPLITS,
+    ForecastDataModule,
+    ForecastNet,
+    errors_of,
+    naive_forecasts,
+    skill,
+)
 from hexlit.tasks.supervised import evaluating, load_trained
 from hexlit.tasks.tables import check_target, write_table
 
@@ -28,78 +36,56 @@ PENALTIES = (1.0, 10.0, 100.0, 1e3, 1e4)
 """Penalties of ridge regression to choose from, by the MAE on validation."""
 
 
-@dataclass(frozen=True)
-class LoadedForecaster:
-    """A network in evaluation mode on the CPU, and the facts about its data."""
+def load_forecaster(path: Path) -> tuple[ForecastNet, WindowSpec]:
+    """The forecaster of the checkpoint `path`, or of the folder of a run: its network and the facts about its data.
 
-    net: ForecastNet
-    spec: WindowSpec
-
-
-def load_forecaster(path: Path) -> LoadedForecaster:
-    """The forecaster of the checkpoint `path`, or of the folder of a run.
+    The network is in evaluation mode on the CPU.
 
     Raises:
         UsageError: it is no checkpoint of a forecaster.
     """
 
-    def make(settings: dict[str, Any], state: dict[str, Tensor]) -> LoadedForecaster:
+    def make(settings: dict[str, Any], state: dict[str, Tensor]) -> tuple[ForecastNet, WindowSpec]:
         spec = WindowSpec(**settings["spec"])
         net = ForecastNet(ForecastNetConfig(**settings["net"]), spec)
         net.load_state_dict(state)
-        return LoadedForecaster(net.eval(), spec)
+        return net.eval(), spec
 
     return load_trained(path, "forecaster", make)
 
 
-@dataclass(frozen=True)
-class ErrorRow:
-    """Errors of one forecaster for one target, at one horizon or overall."""
-
-    forecaster: str
-    """`model`, `persistence`, `seasonal` or `ridge`."""
-    target: str
-    horizon: int | str
-    """Steps ahead, or `all`."""
-    windows: int
-    mae: float
-    rmse: float
-    r2: float
-    skill_over_persistence: float
-    skill_over_seasonal: float
-    """Skill over the seasonal naive forecast; NaN if the past is shorter than the season."""
-
-
-def error_table(net: ForecastNet, data: ForecastDataModule, split: str = "test") -> list[ErrorRow]:
+def error_table(net: ForecastNet, data: ForecastDataModule, split: str = "test") -> list[dict[str, Any]]:
     """Errors on the windows of `split` by forecaster, target and horizon, each target's overall row first.
 
-    Use the test set once, at the end.
+    A row has the `forecaster` (`model`, `persistence`, `seasonal` or `ridge`), the `target`, the `horizon` in steps
+    ahead or `all`, the number of `windows`, `mae`, `rmse`, `r2`, `skill_over_persistence` and `skill_over_seasonal`,
+    which is NaN if the past is shorter than the season. Use the test set once, at the end.
     """
-    spec = data.spec
-    ridge = fit_ridge(data)
-    sums: dict[str, ErrorSums] = {}
-    for batch in data.in_order(split):
-        for name, forecast in forecasts_of(net, ridge, batch, spec).items():
-            sums.setdefault(name, ErrorSums()).update(forecast, batch.target)
-    errors = {name: own.errors(spec.target_std) for name, own in sums.items()}
-    rows = []
-    horizons: list[int | str] = [OVERALL, *spec.horizons]
-    for name, own in errors.items():
-        skills = [
-            skill(own.mae, errors[naive].mae) if naive in errors else np.full_like(own.mae, np.nan)
-            for naive in ("persistence", "seasonal")
-        ]
+    spec, weights = data.spec, fit_ridge(data)
+    batches = [(forecasts_of(net, weights, batch, spec), batch.target) for batch in data.in_order(split)]
+    errors = {
+        name: errors_of(((forecasts[name], truth) for forecasts, truth in batches), spec.target_std)
+        for name in batches[0][0]
+    }
+    table = []
+    for forecaster, own in errors.items():
+        columns = {"mae": own.mae, "rmse": own.rmse, "r2": own.r2}
+        for naive in NAIVE:
+            columns[f"skill_over_{naive}"] = skill(own.mae, errors[naive].mae if naive in errors else 0 * own.mae)
         for column, target in enumerate(spec.targets):
-            for number, horizon in enumerate(horizons):
-                figures = [float(each[number, column]) for each in (own.mae, own.rmse, own.r2, *skills)]
-                rows.append(ErrorRow(name, target, horizon, sums[name].count, *figures))
-    return rows
+            for number, horizon in enumerate([OVERALL, *spec.horizons]):
+                row = {"forecaster": forecaster, "target": target, "horizon": horizon}
+                figures = {name: float(values[number, column]) for name, values in columns.items()}
+                table.append({**row, "windows": len(data.windows[split]), **figures})
+    return table
 
 
-def forecasts_of(net: ForecastNet, ridge: "Ridge", batch: ForecastBatch, spec: WindowSpec) -> dict[str, Tensor]:
-    """Scaled forecasts `[B, P, T]` of the model and its references by name, the model first."""
-    naive = naive_forecasts(batch.history, spec)
-    return {"model": forecast_batch(net, batch), **naive, "ridge": ridge.forecast(batch)}
+def forecasts_of(
+    net: ForecastNet, weights: NDArray[np.float64], batch: ForecastBatch, spec: WindowSpec
+) -> dict[str, Tensor]:
+    """Scaled forecasts `[B, P, T]` by name: the model, then its references, `weights` of the ridge regression last."""
+    ridge = ridge_forecast(weights, batch, spec)
+    return {"model": forecast_batch(net, batch), **naive_forecasts(batch.history, spec), "ridge": ridge}
 
 
 def forecast_batch(net: ForecastNet, batch: ForecastBatch) -> Tensor:
@@ -109,60 +95,46 @@ def forecast_batch(net: ForecastNet, batch: ForecastBatch) -> Tensor:
     return forecast
 
 
-@dataclass(frozen=True)
-class Ridge:
-    """Ridge regression from the whole window to all horizons: weights `[D + 1, P * T]`, the last row the bias."""
+def fit_ridge(data: ForecastDataModule) -> NDArray[np.float64]:
+    """Weights of ridge regression from the whole window to all horizons, `[D + 1, P * T]`, the last row the bias.
 
-    weights: NDArray[np.float64]
-    penalty: float
-    series: int
-
-    def forecast(self, batch: ForecastBatch) -> Tensor:
-        """Scaled forecasts float32 `[B, P, T]`."""
-        forecast = _design(batch, self.series) @ self.weights
-        return torch.from_numpy(forecast.reshape(batch.target.shape).astype(np.float32))
-
-
-def fit_ridge(data: ForecastDataModule) -> Ridge:
-    """The best of `PENALTIES` on validation, all fitted to the training windows by the normal equations.
-
-    The target is the change from the last known value, so a large penalty leads to persistence.
+    They are the best of `PENALTIES` on validation, all fitted to the training windows by the normal equations. The
+    target is the change from the last known value, so a large penalty leads to persistence.
     """
-    series = len(data.spec.series)
     gram: Any = 0.0
     right: Any = 0.0
     for batch in data.in_order("train"):
-        design = _design(batch, series)
-        base = _weights_of_last(batch, design.shape[1])
-        change = batch.target.flatten(1).double().numpy() - design @ base
+        design = _design(batch, data.spec)
+        change = (batch.target - _last(batch)).flatten(1).double().numpy()
         gram, right = gram + design.T @ design, right + design.T @ change
     penalised = np.ones(len(gram))
     penalised[-1] = 0  # not the bias
-    fitted = []
-    for penalty in PENALTIES:
-        weights = base + np.linalg.solve(gram + np.diag(penalty * penalised), right)
-        ridge = Ridge(weights, penalty, series)
-        error = sum(float((ridge.forecast(batch) - batch.target).abs().sum()) for batch in data.in_order("validation"))
-        fitted.append((error, ridge))
-    return min(fitted, key=lambda one: one[0])[1]
+    fitted = [np.linalg.solve(gram + np.diag(penalty * penalised), right) for penalty in PENALTIES]
+
+    def error(weights: NDArray[np.float64]) -> float:
+        batches = data.in_order("validation")
+        return sum(float((ridge_forecast(weights, one, data.spec) - one.target).abs().sum()) for one in batches)
+
+    return min(fitted, key=error)
 
 
-def _design(batch: ForecastBatch, series: int) -> NDArray[np.float64]:
+def ridge_forecast(weights: NDArray[np.float64], batch: ForecastBatch, spec: WindowSpec) -> Tensor:
+    """Scaled forecasts float32 `[B, P, T]` of ridge regression."""
+    change = (_design(batch, spec) @ weights).reshape(batch.target.shape)
+    return (_last(batch) + torch.from_numpy(change)).float()
+
+
+def _design(batch: ForecastBatch, spec: WindowSpec) -> NDArray[np.float64]:
     """Inputs `[B, D + 1]`: the past, the calendar of the first forecast step, static columns, series, one."""
-    kinds = torch.nn.functional.one_hot(batch.series, series)
+    kinds = torch.nn.functional.one_hot(batch.series, len(spec.series))
     ones = torch.ones(len(batch.series), 1)
     parts = [batch.history.flatten(1), batch.future[:, 0], batch.statics, kinds, ones]
     return torch.cat(parts, 1).double().numpy()
 
 
-def _weights_of_last(batch: ForecastBatch, width: int) -> NDArray[np.float64]:
-    """Weights `[D + 1, P * T]` of the persistence forecast."""
-    steps, inputs = batch.history.shape[1:]
-    horizons, targets = batch.target.shape[1:]
-    weights = np.zeros((width, horizons, targets))
-    for target in range(targets):
-        weights[(steps - 1) * inputs + target, :, target] = 1
-    return weights.reshape(width, horizons * targets)
+def _last(batch: ForecastBatch) -> Tensor:
+    """The last known targets, `[B, 1, T]`."""
+    return batch.history[:, -1:, : batch.target.shape[2]]
 
 
 def example_panels(
@@ -220,12 +192,11 @@ def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) ->
     Raises:
         UsageError: the readings or the checkpoint cannot be read, or do not belong together.
     """
-    loaded, data = load_forecaster(checkpoint), _data(settings)
-    spec = data.spec
-    if loaded.spec != spec:
+    (net, spec), data = load_forecaster(checkpoint), _data(settings)
+    if data.spec != spec:
         raise UsageError(f"checkpoint={checkpoint}: was trained on other readings than those of data.path now")
     batch = data.windows[split][:]
-    scaled = {"truth": batch.target, **forecasts_of(loaded.net, fit_ridge(data), batch, spec)}
+    scaled = {"truth": batch.target, **forecasts_of(net, fit_ridge(data), batch, spec)}
     series, time = _column_names(settings)
     windows, ahead, targets = len(batch.origin), np.array(spec.horizons), len(spec.targets)
     times = data.grid.times(batch.origin.numpy()[:, None] + ahead)
@@ -261,8 +232,7 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     Raises:
         UsageError: `checkpoint` or `source` cannot be read, a series is new, or none can be forecast.
     """
-    loaded = load_forecaster(checkpoint)
-    spec = loaded.spec
+    net, spec = load_forecaster(checkpoint)
     grid = read_grid(source, spec.source, key="source")
     if unknown := [name for name in grid.series if name not in spec.series]:
         raise UsageError(
@@ -283,7 +253,7 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
         log.warning("source=%s: no forecast of series %s, which must end with %s", source, left_out, gap)
     rows = np.flatnonzero(ready)
     batch = table.batch(rows, grid.last[rows])._replace(series=torch.from_numpy(numbers[rows]))
-    values = spec.in_units(forecast_batch(loaded.net, batch).numpy())
+    values = spec.in_units(forecast_batch(net, batch).numpy())
     steps = grid.last[rows][:, None] + np.array(spec.horizons)
     return pa.table(
         {

@@ -56,7 +56,7 @@ class ForecastTask(SupervisedTask):
             shown = example_panels(net, self.data, self.config.figures)
             panels = ForecastPanels(value=self.data.spec.targets[0], step=unit, panels=shown)
             self.save_figure("forecasts.svg", draw(draw_forecasts, panels))
-        return [asdict(row) for row in error_table(net, self.data)]
+        return error_table(net, self.data)
 
     def summary(self) -> Mapping[str, Any]:
         return {"data": self.data.summary()}
