@@ -1,7 +1,7 @@
 """A text classifier beside TF-IDF with logistic regression, its answers as tables, and the classes of new texts."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from hexlit.tasks.classify.data import (
 from hexlit.tasks.classify.module import (
     ClassifyDataModule,
     TextNet,
-    class_rows,
     net_of,
     scores_of,
     surprises,
@@ -38,6 +37,8 @@ BATCH = 32
 """New texts that go through the network at once."""
 SHOWN = 80
 """Most characters of a text in the report."""
+CLASS_COLUMNS = ("name", "precision", "recall", "f1", "support")
+"""Columns of a row of a class."""
 STRENGTHS = (1.0, 10.0, 100.0)
 """Inverse penalties of the baseline to choose from, by the log loss on validation."""
 
@@ -74,35 +75,32 @@ def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[
     """Results of the network and the baseline on the test texts, in plain containers. Call it once, at the end.
 
     `model` and `baseline` have the scores, `classes` a row per class, `confusion` counts by true and chosen class.
-    `errors` has at most `errors` misclassified texts, the most confident first. `only_baseline_right` is a text that
-    only the baseline got right. The baseline learns from the whole training texts, and the network reads their first
-    tokens.
+    `errors` has at most `errors` misclassified texts, the most confident first. The baseline learns from the whole
+    training texts, and the network reads their first tokens.
     """
-    truth, texts = data.labels["test"], data.texts["test"]
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    truth, texts, classes = data.labels["test"], data.texts["test"], data.classes
     own = probabilities_of(net, data.in_order("test"), len(texts))
     pipeline, strength = fit_baseline(data)
-    reference = pipeline.predict_proba(texts)
-    confusion = np.zeros((len(data.classes), len(data.classes)), np.int64)
-    np.add.at(confusion, (truth, own.argmax(1)), 1)
-    lost = [row for row in surprises(own, truth, len(texts)) if reference[row].argmax() == truth[row]]
-
-    def shown(row: int) -> dict[str, Any]:
-        return {
-            "text": " ".join(texts[row].split())[:SHOWN],
-            "truth": data.classes[truth[row]],
-            "predicted": data.classes[own[row].argmax()],
-            "confidence": float(own[row].max()),
-            "baseline": data.classes[reference[row].argmax()],
-        }
-
+    chosen, labels = own.argmax(1), range(len(classes))
+    columns = precision_recall_fscore_support(truth, chosen, labels=labels, zero_division=0)
+    class_rows = zip(classes, *(column.tolist() for column in columns), strict=True)
     return {
         "texts": len(texts),
-        "model": asdict(scores_of(own, truth)),
-        "baseline": {**asdict(scores_of(reference, truth)), "strength": strength},
-        "classes": [asdict(row) for row in class_rows(truth, own.argmax(1), data.classes)],
-        "confusion": {"classes": data.classes, "counts": confusion.tolist()},
-        "errors": [shown(row) for row in surprises(own, truth, errors)],
-        "only_baseline_right": shown(lost[0]) if lost else None,
+        "model": scores_of(own, truth),
+        "baseline": {**scores_of(pipeline.predict_proba(texts), truth), "strength": strength},
+        "classes": [dict(zip(CLASS_COLUMNS, row, strict=True)) for row in class_rows],
+        "confusion": {"classes": classes, "counts": confusion_matrix(truth, chosen, labels=labels).tolist()},
+        "errors": [
+            {
+                "text": " ".join(texts[row].split())[:SHOWN],
+                "truth": classes[truth[row]],
+                "predicted": classes[chosen[row]],
+                "confidence": float(own[row].max()),
+            }
+            for row in surprises(own, truth, errors)
+        ],
     }
 
 
@@ -126,17 +124,14 @@ def fit_baseline(data: ClassifyDataModule) -> tuple[Any, float]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    texts, labels, truth = data.texts["train"], data.labels["train"], data.labels["validation"]
-    words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1)
-    inputs = words.fit_transform(texts)
-    judged = words.transform(data.texts["validation"])
-    fitted = []
+    texts, fitted = data.texts["train"], []
     for strength in STRENGTHS:
-        model = LogisticRegression(C=strength, max_iter=1000).fit(inputs, labels)
-        own = model.predict_proba(judged)[np.arange(len(truth)), truth]
-        fitted.append((float(-np.log(np.maximum(own, 1e-12)).mean()), strength, model))
-    _, strength, model = min(fitted, key=lambda one: one[0])
-    return make_pipeline(words, model), strength
+        words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1)
+        pipeline = make_pipeline(words, LogisticRegression(C=strength, max_iter=1000)).fit(texts, data.labels["train"])
+        scores = scores_of(pipeline.predict_proba(data.texts["validation"]), data.labels["validation"])
+        fitted.append((scores["log_loss"], strength, pipeline))
+    _, strength, pipeline = min(fitted, key=lambda one: one[0])
+    return pipeline, strength
 
 
 def data_table(settings: ClassifyTrainConfig) -> pa.Table:

@@ -1,6 +1,5 @@
 """A table of readings as windows: times, grid, gaps, scaling, batches. No Lightning: loading processes import this."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import reduce
 from pathlib import Path
@@ -357,10 +356,6 @@ class Windows(Dataset[ForecastBatch]):
     def __getitem__(self, rows: NDArray[np.int64] | slice) -> ForecastBatch:
         """The batch of the windows number `rows`."""
         return self._table.batch(self.series[rows], self.origin[rows])
-
-    def batches(self, size: int) -> Iterator[ForecastBatch]:
-        """Every window once in batches of `size`, in the order of series and time."""
-        return (self[begin] for begin in in_batches(np.arange(len(self)), size))
 
 
 def in_batches(rows: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:

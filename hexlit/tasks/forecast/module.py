@@ -1,6 +1,6 @@
 """Networks that forecast, their errors in the targets' units, and the Lightning modules of data and learning."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, Windows, WindowSpec, WindowTable, fit_spec, in_batches, read_grid
-from hexlit.tasks.supervised import SupervisedModule, sine_positions, transformer_layers
+from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
 
 SPLITS = ("train", "validation", "test")
 NAIVE = ("persistence", "seasonal")
@@ -79,13 +79,13 @@ class ForecastDataModule(L.LightningDataModule):
 
     def val_dataloader(self) -> DataLoader[Any]:
         """Every validation window once, in the order of series and time."""
-        windows = self.windows["validation"]
+        return self.in_order("validation")
+
+    def in_order(self, split: str) -> DataLoader[Any]:
+        """Every window of `split` once, in the order of series and time."""
+        windows = self.windows[split]
         rows = in_batches(np.arange(len(windows)), self.profile.evaluation_batch)
         return make_loader(windows, self.profile, sampler=rows, batch_size=None)
-
-    def in_order(self, split: str) -> Iterator[ForecastBatch]:
-        """Batches of every window of `split` once, in the order of series and time."""
-        return self.windows[split].batches(self.profile.evaluation_batch)
 
     def figures(self) -> dict[str, float]:
         """Windows of the splits that training uses, for the loggers."""
@@ -113,10 +113,8 @@ class ForecastDataModule(L.LightningDataModule):
         Raises:
             UsageError: the table or its settings differ from those of the run.
         """
-        now, was = ({"cuts": state["cuts"], **state["spec"]} for state in (self.state_dict(), state_dict))
-        for name, value in was.items():
-            if now[name] != value:
-                raise UsageError(f"data: {name} differs from that of the run; keep file and settings to resume")
+        was, now = ({"cuts": state["cuts"], **state["spec"]} for state in (state_dict, self.state_dict()))
+        check_unchanged(was, now)
 
     def _find(self, split: str) -> Windows:
         number = SPLITS.index(split)
