@@ -4,7 +4,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -20,7 +19,6 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.reporting.run import print_ending
-from hexlit.tasks.run_config import RunConfig
 from hexlit.training.checkpoints import checkpoint_file, read_checkpoint, weights_in_use
 from hexlit.training.module import TrainedModule
 from hexlit.training.task import Session, Task
@@ -29,23 +27,13 @@ T = TypeVar("T")
 
 
 class SupervisedModule(TrainedModule):
-    """Learns from batches that are named tuples: first the `inputs` of the network, then the rest.
-
-    A checkpoint's hyperparameters are all that a prediction needs; see `load_trained`.
-    """
+    """Learns from batches that are named tuples: first the `inputs` of the network, then the rest."""
 
     inputs: ClassVar[int]
     """Number of a batch's tensors that the network takes."""
 
-    def __init__(self, net: nn.Module, config: RunConfig, profile: DeviceProfile, facts: Mapping[str, Any]) -> None:
-        """Train `net`; `facts` are the hyperparameters beside those of learning."""
-        super().__init__(net, config.optimizer, config.trainer, profile)
-        learning = {"ema_decay": config.trainer.ema_decay, "train_batch": profile.train_batch}
-        self.save_hyperparameters({**facts, "learning": asdict(config.optimizer) | learning})
-
     def output(self, batch: Any) -> Tensor:
-        net = self.net if self.training else self.net_in_use
-        output: Tensor = net(*batch[: self.inputs])
+        output: Tensor = self.net_of_mode(*batch[: self.inputs])
         return output
 
 
@@ -100,7 +88,7 @@ def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], sec
 def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise `UsageError` if an entry of the data differs from its value `was` in the run to continue."""
     for name, value in was.items():
-        if now[name] != value:
+        if now.get(name) != value:
             raise UsageError(f"data: {name} differs from that of the run; keep file and settings to resume")
 
 

@@ -1,6 +1,5 @@
 """Tables of the supervised tasks as files: reading chosen columns, and writing predictions."""
 
-from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +9,6 @@ import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
-from hexlit.parquet import described, write_described
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -47,31 +45,19 @@ def read_table(
     return table
 
 
-def write_table(
-    table: pa.Table, target: Path, about: str, columns: Mapping[str, str], distinct: Collection[str] = ()
-) -> None:
+def write_table(table: pa.Table, target: Path) -> None:
     """Write `table` to `target`, CSV or Parquet by its name, whole or not at all.
-
-    Args:
-        about: description of the table.
-        columns: descriptions of its columns by name.
-        distinct: columns with few repeated values.
 
     Raises:
         UsageError: the name has another ending.
     """
-    check_target(target)
-    with replacing(target) as temporary:
-        if target.suffix == ".parquet":
-            write_described(table.cast(described(table.schema, about, columns)), temporary, distinct=distinct)
-        else:
-            pacsv.write_csv(table, temporary)
-
-
-def check_target(target: Path) -> None:
-    """Raise `UsageError` if the name of `target` ends neither in .csv nor in .parquet."""
     if target.suffix not in (".csv", ".parquet"):
         raise UsageError(f"target={target}: the name of a table ends in .csv or .parquet")
+    with replacing(target) as temporary:
+        if target.suffix == ".parquet":
+            pq.write_table(table, temporary, compression="zstd")
+        else:
+            pacsv.write_csv(table, temporary)
 
 
 def first_line(error: BaseException) -> str:

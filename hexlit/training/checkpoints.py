@@ -82,7 +82,7 @@ def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
         with zipfile.ZipFile(path) as archive:
             if damaged := archive.testzip():
                 raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
-        content: dict[str, Any] = dict(torch.load(path, map_location="cpu", weights_only=True))
+        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a broken file can make both readers raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise UsageError(f"{where}: not a whole checkpoint ({reason})") from error

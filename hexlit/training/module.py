@@ -6,7 +6,8 @@ And its guard against losses and gradients that are no numbers.
 import logging
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,10 +61,20 @@ class TrainedModule(L.LightningModule):
     """
 
     def __init__(
-        self, net: nn.Module, optimizer: OptimizerConfig, trainer: TrainerConfig, profile: DeviceProfile
+        self,
+        net: nn.Module,
+        optimizer: OptimizerConfig,
+        trainer: TrainerConfig,
+        profile: DeviceProfile,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """Train `net` as `optimizer` and `trainer` say, on the device of `profile`."""
+        """Train `net` as `optimizer` and `trainer` say, on the device of `profile`.
+
+        A checkpoint has the `facts` and the settings of learning as its hyperparameters.
+        """
         super().__init__()
+        learning = {"ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
+        self.save_hyperparameters({**(facts or {}), "learning": asdict(optimizer) | learning})
         self.automatic_optimization = False
         self._first_seed = torch.initial_seed()
         self.layout = torch.channels_last if profile.channels_last else torch.contiguous_format
@@ -103,6 +114,11 @@ class TrainedModule(L.LightningModule):
     def net_in_use(self) -> nn.Module:
         """The network for play and evaluation: the averaged one where there is one."""
         return self.net if self.average is None else self.average.module
+
+    @property
+    def net_of_mode(self) -> nn.Module:
+        """The network in training, else `net_in_use`."""
+        return self.net if self.training else self.net_in_use
 
     @property
     def learning_rate(self) -> float:

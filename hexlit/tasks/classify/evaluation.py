@@ -31,7 +31,7 @@ from hexlit.tasks.classify.module import (
     surprises,
 )
 from hexlit.tasks.supervised import evaluating, load_trained
-from hexlit.tasks.tables import check_target, write_table
+from hexlit.tasks.tables import write_table
 
 BATCH = 32
 """New texts that go through the network at once."""
@@ -162,12 +162,11 @@ def judged_table(settings: ClassifyTrainConfig, checkpoint: Path, split: str) ->
     Raises:
         UsageError: the texts or the checkpoint cannot be read.
     """
-    loaded = load_classifier(checkpoint)
     data = data_table(settings)
     own = data.filter(pc.equal(data["split"], split))
     texts = own[settings.data.text].to_pylist()
-    probabilities, _ = classify(loaded, texts)
-    return pa.table({"text": texts, "truth": own[settings.data.label], **answer_columns(loaded, probabilities)})
+    answers, _ = classify(load_classifier(checkpoint), texts)
+    return pa.table({"text": texts, "truth": own[settings.data.label], **answers})
 
 
 def predict_text(checkpoint: Path, text: str) -> str:
@@ -178,11 +177,10 @@ def predict_text(checkpoint: Path, text: str) -> str:
     """
     if not text.strip():
         raise UsageError(f"text={text!r}: write the text to classify")
-    loaded = load_classifier(checkpoint)
-    probabilities, cut = classify(loaded, [text])
-    order = np.argsort(-probabilities[0], kind="stable")
-    answer = ", ".join(f"{loaded.classes[label]} {probabilities[0, label]:.1%}" for label in order)
-    return answer + cut_note(cut, 1, loaded.tokens.max_length)
+    answers, note = classify(load_classifier(checkpoint), [text])
+    shares = {name.removeprefix("p_"): share[0] for name, share in answers.items() if name.startswith("p_")}
+    ordered = sorted(shares.items(), key=lambda one: -one[1])
+    return ", ".join(f"{name} {share:.1%}" for name, share in ordered) + note
 
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
@@ -194,39 +192,21 @@ def predict(checkpoint: Path, source: Path, target: Path) -> str:
     Raises:
         UsageError: a file cannot be read, or the name of `target` gives no format.
     """
-    check_target(target)
     loaded = load_classifier(checkpoint)
     table = read_columns(source, [loaded.column], "source")
     texts = [text or "" for text in table[loaded.column].to_pylist()]
-    probabilities, cut = classify(loaded, texts)
-    columns = {
-        "text": "The text, as in the source.",
-        "predicted": "The most probable class.",
-        "confidence": "Probability of the class predicted, 0 to 1.",
-        **{f"p_{name}": f"Probability of the class {name}, 0 to 1." for name in loaded.classes},
-    }
-    answers = pa.table({"text": texts, **answer_columns(loaded, probabilities)})
-    write_table(answers, target, "Texts and the classes that a trained network gives them.", columns, ("text",))
-    return f"{len(texts)} texts classified, written to {target}" + cut_note(cut, len(texts), loaded.tokens.max_length)
+    answers, note = classify(loaded, texts)
+    write_table(pa.table({"text": texts, **answers}), target)
+    return f"{len(texts)} texts classified, written to {target}{note}"
 
 
-def answer_columns(loaded: LoadedClassifier, probabilities: NDArray[np.float64]) -> dict[str, Any]:
-    """Columns of a table: `predicted`, `confidence` and for each class `p_CLASS`, of probabilities `[N, C]`."""
-    return {
-        "predicted": [loaded.classes[label] for label in probabilities.argmax(1)],
-        "confidence": probabilities.max(1),
-        **{f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)},
-    }
-
-
-def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[NDArray[np.float64], int]:
-    """Class probabilities `[N, C]` of `texts`, and the number of texts that were cut."""
+def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """The columns `predicted`, `confidence` and for each class `p_CLASS`; and a remark if texts were cut, else ""."""
     encoded, cut = loaded.tokens.encode(texts)
     data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)
     batches = (data[rows] for rows in by_length(np.arange(len(texts)), data.lengths, BATCH))
-    return probabilities_of(loaded.net, batches, len(texts)), cut
-
-
-def cut_note(cut: int, texts: int, length: int) -> str:
-    """The remark about texts that were cut; empty without any."""
-    return f"; cut to {length} tokens: {cut} of {texts}" if cut else ""
+    probabilities = probabilities_of(loaded.net, batches, len(texts))
+    columns: dict[str, Any] = {f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)}
+    predicted = [loaded.classes[label] for label in probabilities.argmax(1)]
+    note = f"; cut to {loaded.tokens.max_length} tokens: {cut} of {len(texts)}" if cut else ""
+    return {"predicted": predicted, "confidence": probabilities.max(1), **columns}, note

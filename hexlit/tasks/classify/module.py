@@ -302,7 +302,7 @@ class ClassifyModule(SupervisedModule):
     ) -> None:
         """Train `net` on texts that become `tokens`."""
         facts = {"task": "classify", "net": asdict(config.net), "classes": classes, "column": config.data.text}
-        super().__init__(net, config, profile, facts)
+        super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.tokens = tokens
         self.filled = self.fixed = 0
         self._judged: list[tuple[Tensor, Tensor]] = []

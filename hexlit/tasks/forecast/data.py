@@ -20,8 +20,6 @@ from hexlit.tasks.tables import first_line, read_table
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 """Texts of a CSV file that mean a missing value."""
-MOST_VALUES = 2 * 10**9
-"""Most values of a grid; with more, a wrong time is likelier than so much data."""
 
 Times = NDArray[np.datetime64]
 Values = NDArray[np.float64]
@@ -62,8 +60,7 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
     A time between two steps is rounded down. Of rows with the same series and step the first of the table counts.
 
     Raises:
-        UsageError: the file cannot be read, a column does not fit its meaning, or the grid would be too large; names
-            the setting `key`.
+        UsageError: the file cannot be read, a column does not fit its meaning; names the setting `key`.
     """
     by = [config.series] if config.series else []
     convert = pacsv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
@@ -87,9 +84,6 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
     step = config.step_minutes * 60
     steps = seconds // step
     first, span = int(steps.min()), int(np.ptp(steps)) + 1
-    if len(series) * span * values.shape[1] > MOST_VALUES:
-        many = f"{len(series)} series of {span} steps are too many"
-        raise UsageError(f"data.step_minutes={config.step_minutes}: {many}; look for a wrong time")
     cells = number * span + steps - first
     is_first = ~pd.Series(cells).duplicated().to_numpy()
     grid = np.full((len(series) * span, values.shape[1]), np.nan)
@@ -278,6 +272,7 @@ class WindowTable:
         filled: whether the last known value replaces a missing one, bool `[S, T, V]`.
         has_input: whether every value was read or filled, bool `[S, T]`.
         has_target: whether every target was read, bool `[S, T]`.
+        statics: scaled static columns, float32 `[S, K]`.
     """
 
     def __init__(self, grid: TimeGrid, spec: WindowSpec, cuts: tuple[int, ...] = ()) -> None:
@@ -297,7 +292,7 @@ class WindowTable:
         truth = (grid.values[:, :, : len(spec.targets)] - np.array(spec.mean)[: len(spec.targets)]) / spec.target_std
         self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, len(spec.targets)))
         self._calendar = torch.from_numpy(calendar)
-        self._statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
+        self.statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
         self._past = torch.arange(1 - spec.history, 1)
         self._ahead = torch.tensor(spec.horizons)
 
@@ -312,7 +307,7 @@ class WindowTable:
         return ForecastBatch(
             history=self._inputs[past],
             future=self._calendar[ahead],
-            statics=self._statics[numbers],
+            statics=self.statics[numbers],
             series=numbers,
             target=torch.where(inside[:, :, None], target, torch.nan),
             origin=steps,

@@ -1,7 +1,6 @@
 """The forecaster beside plain references on the same windows, and its forecasts as tables and figures."""
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,14 @@ from hexlit.tasks.forecast.module import (
     skill,
 )
 from hexlit.tasks.supervised import evaluating, load_trained
-from hexlit.tasks.tables import check_target, write_table
+from hexlit.tasks.tables import write_table
+from hexlit.training.batches import parts_of
 
 log = logging.getLogger(__name__)
 
 OVERALL = "all"
+AT_ONCE = 1024
+"""Windows that go through the network at once."""
 PENALTIES = (1.0, 10.0, 100.0, 1e3, 1e4)
 """Penalties of ridge regression to choose from, by the MAE on validation."""
 
@@ -61,12 +63,9 @@ def error_table(net: ForecastNet, data: ForecastDataModule, split: str = "test")
     ahead or `all`, the number of `windows`, `mae`, `rmse`, `r2`, `skill_over_persistence` and `skill_over_seasonal`,
     which is NaN if the past is shorter than the season. Use the test set once, at the end.
     """
-    spec, weights = data.spec, fit_ridge(data)
-    batches = [(forecasts_of(net, weights, batch, spec), batch.target) for batch in data.in_order(split)]
-    errors = {
-        name: errors_of(((forecasts[name], truth) for forecasts, truth in batches), spec.target_std)
-        for name in batches[0][0]
-    }
+    spec, batch = data.spec, data.windows[split][:]
+    forecasts = forecasts_of(net, data, batch)
+    errors = {name: errors_of([(own, batch.target)], spec.target_std) for name, own in forecasts.items()}
     table = []
     for forecaster, own in errors.items():
         columns = {"mae": own.mae, "rmse": own.rmse, "r2": own.r2}
@@ -74,25 +73,22 @@ def error_table(net: ForecastNet, data: ForecastDataModule, split: str = "test")
             columns[f"skill_over_{naive}"] = skill(own.mae, errors[naive].mae if naive in errors else 0 * own.mae)
         for column, target in enumerate(spec.targets):
             for number, horizon in enumerate([OVERALL, *spec.horizons]):
-                row = {"forecaster": forecaster, "target": target, "horizon": horizon}
-                figures = {name: float(values[number, column]) for name, values in columns.items()}
-                table.append({**row, "windows": len(data.windows[split]), **figures})
+                row = {"forecaster": forecaster, "target": target, "horizon": horizon, "windows": len(batch.series)}
+                table.append(row | {name: float(values[number, column]) for name, values in columns.items()})
     return table
 
 
-def forecasts_of(
-    net: ForecastNet, weights: NDArray[np.float64], batch: ForecastBatch, spec: WindowSpec
-) -> dict[str, Tensor]:
-    """Scaled forecasts `[B, P, T]` by name: the model, then its references, `weights` of the ridge regression last."""
-    ridge = ridge_forecast(weights, batch, spec)
-    return {"model": forecast_batch(net, batch), **naive_forecasts(batch.history, spec), "ridge": ridge}
+def forecasts_of(net: ForecastNet, data: ForecastDataModule, batch: ForecastBatch) -> dict[str, Tensor]:
+    """Scaled forecasts `[B, P, T]` by name: of the model, the naive ones, and of ridge regression."""
+    change = torch.from_numpy(_design(batch, data.spec) @ fit_ridge(data)).reshape(batch.target.shape)
+    ridge = (_last(batch) + change).float()
+    return {"model": forecast_batch(net, batch), **naive_forecasts(batch.history, data.spec), "ridge": ridge}
 
 
 def forecast_batch(net: ForecastNet, batch: ForecastBatch) -> Tensor:
     """Scaled forecasts `[B, P, T]` of `net`, on the CPU and without dropout."""
     with evaluating(net) as device:
-        forecast: Tensor = net(*(part.to(device) for part in batch[:4])).cpu()
-    return forecast
+        return torch.cat([net(*(one.to(device) for one in part[:4])).cpu() for part in parts_of(batch, AT_ONCE)])
 
 
 def fit_ridge(data: ForecastDataModule) -> NDArray[np.float64]:
@@ -101,27 +97,14 @@ def fit_ridge(data: ForecastDataModule) -> NDArray[np.float64]:
     They are the best of `PENALTIES` on validation, all fitted to the training windows by the normal equations. The
     target is the change from the last known value, so a large penalty leads to persistence.
     """
-    gram: Any = 0.0
-    right: Any = 0.0
-    for batch in data.in_order("train"):
-        design = _design(batch, data.spec)
-        change = (batch.target - _last(batch)).flatten(1).double().numpy()
-        gram, right = gram + design.T @ design, right + design.T @ change
-    penalised = np.ones(len(gram))
-    penalised[-1] = 0  # not the bias
-    fitted = [np.linalg.solve(gram + np.diag(penalty * penalised), right) for penalty in PENALTIES]
-
-    def error(weights: NDArray[np.float64]) -> float:
-        batches = data.in_order("validation")
-        return sum(float((ridge_forecast(weights, one, data.spec) - one.target).abs().sum()) for one in batches)
-
-    return min(fitted, key=error)
-
-
-def ridge_forecast(weights: NDArray[np.float64], batch: ForecastBatch, spec: WindowSpec) -> Tensor:
-    """Scaled forecasts float32 `[B, P, T]` of ridge regression."""
-    change = (_design(batch, spec) @ weights).reshape(batch.target.shape)
-    return (_last(batch) + torch.from_numpy(change)).float()
+    (design, change), (judged, truth) = (
+        (_design(batch, data.spec), (batch.target - _last(batch)).flatten(1).double().numpy())
+        for batch in (data.windows["train"][:], data.windows["validation"][:])
+    )
+    gram, right = design.T @ design, design.T @ change
+    penalised = np.diag([1.0] * (len(gram) - 1) + [0.0])  # not the bias
+    fitted = [np.linalg.solve(gram + penalty * penalised, right) for penalty in PENALTIES]
+    return min(fitted, key=lambda weights: float(np.abs(judged @ weights - truth).sum()))
 
 
 def _design(batch: ForecastBatch, spec: WindowSpec) -> NDArray[np.float64]:
@@ -142,27 +125,18 @@ def example_panels(
 ) -> list[ForecastPanel]:
     """`count` windows of the first target in units, evenly spread over the windows of `split`."""
     windows, spec = data.windows[split], data.spec
-    rows = np.unique(np.linspace(0, len(windows) - 1, count).round().astype(np.int64))
-    batch = windows[rows]
-    parts = {
-        "past": batch.history[:, :, : len(spec.targets)],
-        "truth": batch.target,
-        "forecast": forecast_batch(net, batch),
-        **naive_forecasts(batch.history, spec),
-    }
-    units = {name: spec.in_units(part.numpy())[:, :, 0].tolist() for name, part in parts.items()}
-    return [
-        ForecastPanel(
-            title=f"{spec.series[series]}, from {data.grid.times(origin)}",
-            past_steps=list(range(1 - spec.history, 1)),
-            past=units["past"][row],
-            steps=spec.horizons,
-            truth=units["truth"][row],
-            forecast=units["forecast"][row],
-            naive=units["seasonal"][row] if "seasonal" in units else None,
-        )
-        for row, (series, origin) in enumerate(zip(batch.series.tolist(), windows.origin[rows], strict=True))
-    ]
+    batch = windows[np.unique(np.linspace(0, len(windows) - 1, count).round().astype(np.int64))]
+    naive = naive_forecasts(batch.history, spec).get("seasonal")
+    past, *others = (
+        spec.in_units(part.numpy())[:, :, 0].tolist()
+        for part in (batch.history[:, :, : len(spec.targets)], batch.target, forecast_batch(net, batch), naive)
+        if part is not None
+    )
+    panels = []
+    for row, (series, time) in enumerate(zip(batch.series, data.grid.times(batch.origin.numpy()), strict=True)):
+        title, steps = f"{spec.series[series]}, from {time}", list(range(1 - spec.history, 1))
+        panels.append(ForecastPanel(title, steps, past[row], spec.horizons, *(part[row] for part in others)))
+    return panels
 
 
 def data_table(settings: ForecastTrainConfig) -> pa.Table:
@@ -196,7 +170,7 @@ def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) ->
     if data.spec != spec:
         raise UsageError(f"checkpoint={checkpoint}: was trained on other readings than those of data.path now")
     batch = data.windows[split][:]
-    scaled = {"truth": batch.target, **forecasts_of(net, fit_ridge(data), batch, spec)}
+    scaled = {"truth": batch.target, **forecasts_of(net, data, batch)}
     series, time = _column_names(settings)
     windows, ahead, targets = len(batch.origin), np.array(spec.horizons), len(spec.targets)
     times = data.grid.times(batch.origin.numpy()[:, None] + ahead)
@@ -238,27 +212,27 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
         raise UsageError(
             f"source={source}: series {', '.join(unknown)} is not among those trained on: {', '.join(spec.series)}"
         )
-    numbers = np.array([spec.series.index(name) for name in grid.series])
-    own = replace(spec, series=list(grid.series), statics=[spec.statics[number] for number in numbers])
-    table = WindowTable(grid, own)
-    ready = [
-        last + 1 >= spec.history and bool(table.has_input[series, last + 1 - spec.history : last + 1].all())
-        for series, last in enumerate(grid.last)
+    table = WindowTable(grid, spec)
+    enough = grid.last + 1 >= spec.history
+    ready = enough & [
+        table.has_input[series, : last + 1][-spec.history :].all() for series, last in enumerate(grid.last)
     ]
     gap = f"{spec.history} steps without a gap of more than {spec.max_gap}"
-    if not any(ready):
+    if not ready.any():
         raise UsageError(f"source={source}: no series ends with {gap}")
-    if not all(ready):
-        left_out = ", ".join(name for name, is_ready in zip(grid.series, ready, strict=True) if not is_ready)
-        log.warning("source=%s: no forecast of series %s, which must end with %s", source, left_out, gap)
+    names = np.array(grid.series)
+    if not ready.all():
+        log.warning(
+            "source=%s: no forecast of series %s, which must end with %s", source, ", ".join(names[~ready]), gap
+        )
     rows = np.flatnonzero(ready)
-    batch = table.batch(rows, grid.last[rows])._replace(series=torch.from_numpy(numbers[rows]))
+    known = torch.tensor([spec.series.index(name) for name in names[rows]])
+    batch = table.batch(rows, grid.last[rows])._replace(series=known, statics=table.statics[known])
     values = spec.in_units(forecast_batch(net, batch).numpy())
-    steps = grid.last[rows][:, None] + np.array(spec.horizons)
     return pa.table(
         {
-            "series": np.repeat(np.array(grid.series)[rows], len(spec.horizons)),
-            "time": grid.times(steps).ravel(),
+            "series": np.repeat(names[rows], len(spec.horizons)),
+            "time": grid.times(grid.last[rows][:, None] + np.array(spec.horizons)).ravel(),
             "steps_ahead": np.tile(np.array(spec.horizons), len(rows)),
             **{target: values[:, :, column].ravel() for column, target in enumerate(spec.targets)},
         }
@@ -267,13 +241,6 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
     """Write the forecasts of `forecast_file` to `target`, and return a line with their number."""
-    check_target(target)
     table = forecast_file(checkpoint, source)
-    columns = {
-        "series": "Name of the series, as in the source.",
-        "time": "Time that is forecast; UTC where the times of the source have a zone.",
-        "steps_ahead": "Steps after the last row of the series.",
-        **{name: f"Forecast of {name}, in its unit in the source." for name in table.column_names[3:]},
-    }
-    write_table(table, target, "Forecasts of a trained network from the last row of each series on.", columns)
+    write_table(table, target)
     return f"{len(table)} forecasts of {len(table['series'].unique())} series written to {target}"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import lightning as L
@@ -79,11 +80,7 @@ class ForecastDataModule(L.LightningDataModule):
 
     def val_dataloader(self) -> DataLoader[Any]:
         """Every validation window once, in the order of series and time."""
-        return self.in_order("validation")
-
-    def in_order(self, split: str) -> DataLoader[Any]:
-        """Every window of `split` once, in the order of series and time."""
-        windows = self.windows[split]
+        windows = self.windows["validation"]
         rows = in_batches(np.arange(len(windows)), self.profile.evaluation_batch)
         return make_loader(windows, self.profile, sampler=rows, batch_size=None)
 
@@ -304,7 +301,7 @@ class ForecastModule(SupervisedModule):
     def __init__(self, config: ForecastTrainConfig, spec: WindowSpec, profile: DeviceProfile) -> None:
         """A fresh network for the windows of `spec`."""
         facts = {"task": "forecast", "net": asdict(config.net), "spec": asdict(spec), "loss": config.loss}
-        super().__init__(ForecastNet(config.net, spec), config, profile, facts)
+        super().__init__(ForecastNet(config.net, spec), config.optimizer, config.trainer, profile, facts)
         self.spec = spec
         self.loss = LOSSES[config.loss]
         self._judged: list[tuple[Tensor, ...]] = []
@@ -336,13 +333,8 @@ class ForecastModule(SupervisedModule):
 
 def blank_batch(spec: WindowSpec, count: int, device: torch.device) -> ForecastBatch:
     """`count` windows on `device` that contain only means."""
-    numbers = torch.zeros(count, dtype=torch.long, device=device)
-    steps = len(spec.horizons)
-    return ForecastBatch(
-        history=torch.zeros(count, spec.history, spec.inputs, device=device),
-        future=torch.zeros(count, steps, spec.calendars, device=device),
-        statics=torch.zeros(count, len(spec.static_columns), device=device),
-        series=numbers,
-        target=torch.zeros(count, steps, len(spec.targets), device=device),
-        origin=numbers,
-    )
+    zeros = partial(torch.zeros, device=device)
+    number, steps = zeros(count, dtype=torch.long), len(spec.horizons)
+    future, statics = zeros(count, steps, spec.calendars), zeros(count, len(spec.static_columns))
+    history, target = zeros(count, spec.history, spec.inputs), zeros(count, steps, len(spec.targets))
+    return ForecastBatch(history, future, statics, number, target, number)

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import lightning as L
@@ -13,13 +14,13 @@ from torch.utils.data import DataLoader
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.errors import UsageError
 from hexlit.files import cache_folder
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import NO_MOVE, NO_WINNER, OTHER_SIZE, UNFINISHED, GamePositions, GameRows, split_games
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
+from hexlit.tasks.supervised import check_unchanged
 
 BEYOND = "games beyond max_positions"
 """Reason of games that are left out because a run takes no more positions."""
@@ -43,10 +44,8 @@ class HexDataModule(L.LightningDataModule):
     memory_share: float = 1.0
     """The learner's share of its device's memory cap; processes that make the data there have the rest."""
 
-    @property
-    def evaluations(self) -> int:
-        """Number of network evaluations for making the data so far."""
-        return 0
+    totals: Mapping[str, int] = MappingProxyType({"evaluations": 0})
+    """Counts of the whole run; `evaluations` are those of the network for making the data."""
 
     def prepare(self) -> None:
         """Compile the code that makes the data, or load it."""
@@ -123,22 +122,11 @@ class GamesDataModule(HexDataModule):
         super().__init__()
         data = config.data
         assert data.path is not None
-        self.path = Path(data.path)
-        self.positions = GamePositions.open(
-            self.path,
-            size=config.board,
-            swap=config.swap,
-            cache=cache or cache_folder() / "games",
-            claimed_results=data.claimed_results,
-        )
-        sides = split_games(
-            self.positions,
-            share=data.validation_share,
-            seed=data.split_seed,
-            by=data.split,
-            opening_plies=data.opening_plies,
-            most=data.max_positions,
-        )
+        self.path, cache = Path(data.path), cache or cache_folder() / "games"
+        rules: dict[str, Any] = {"size": config.board, "swap": config.swap, "claimed_results": data.claimed_results}
+        self.positions = GamePositions.open(self.path, cache=cache, **rules)
+        chosen: dict[str, Any] = {"share": data.validation_share, "seed": data.split_seed, "by": data.split}
+        sides = split_games(self.positions, opening_plies=data.opening_plies, most=data.max_positions, **chosen)
         self.training = GameRows(self.positions, sides.train_rows)
         """The training positions."""
         self.validation = GameRows(self.positions, sides.validation_rows)
@@ -167,9 +155,7 @@ class GamesDataModule(HexDataModule):
 
     def figures(self) -> dict[str, float]:
         """Numbers of games and positions, for the loggers."""
-        counts = self.counts()
-        names = ("games", "training_positions", "validation_positions")
-        return {name: counts[name] for name in names}
+        return {name: self.counts()[name] for name in ("games", "training_positions", "validation_positions")}
 
     def counts(self) -> dict[str, Any]:
         """Games and positions of both sides, and the games left out of the store, by reason."""
@@ -205,11 +191,7 @@ class GamesDataModule(HexDataModule):
         Raises:
             UsageError: the network has been trained on some of the games that would validate it.
         """
-        for name, was in state_dict["held_out"].items():
-            if self.held_out[name] != was:
-                raise UsageError(
-                    f"data.{name}={self.held_out[name]}: the run was started with data.{name}={was}; keep it to resume"
-                )
+        check_unchanged(state_dict["held_out"], self.held_out)
 
     def files(self) -> list[Path]:
         return part_files(self.path)

@@ -85,7 +85,6 @@ class HostMaker:
             UsageError: another machine lacks the requested hardware, or the package of the network's block; the message
                 names the machine.
         """
-        known = isinstance(self.hardware, DeviceProfile)
         profile = self.hardware if isinstance(self.hardware, DeviceProfile) else profile_there(self.hardware)
         # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
         numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
@@ -93,7 +92,7 @@ class HostMaker:
         try:
             return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile)
         except BlockError as error:
-            raise UsageError(str(error) if known else f"on {platform.node()}: {error}") from None
+            raise UsageError(f"on {platform.node()}: {error}") from None
 
 
 def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:

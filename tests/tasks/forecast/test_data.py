@@ -193,14 +193,6 @@ def test_series_of_other_times_share_one_axis_and_end_where_they_end(tmp_path: P
     assert [str(time) for time in grid.times(np.array([5]))] == ["2020-01-01T05:00:00"]
 
 
-def test_a_wrong_time_far_away_is_refused_instead_of_filling_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hexlit.tasks.forecast.data.MOST_VALUES", 10**6)
-    with pytest.raises(UsageError, match="data.step_minutes=1: .* look for a wrong time"):
-        grid_of(tmp_path, ["1901-01-01", "2020-01-01"], [1.0, 2.0], minutes=1)
-
-
 @pytest.mark.parametrize("max_gap", [0, 1, 3, 100])
 @pytest.mark.parametrize("cuts", [(), (17,), (10, 31)])
 def test_gaps_are_filled_as_a_plain_loop_would(max_gap: int, cuts: tuple[int, ...]) -> None:
