@@ -17,7 +17,7 @@ from hexlit.errors import UsageError
 from hexlit.training.batches import whole_size
 from hexlit.training.budget import budgets
 from hexlit.training.config import TrainerConfig
-from hexlit.training.phases import FigureDisplay, PhaseClock
+from hexlit.training.phases import Display, PhaseClock
 from hexlit.training.task import Evaluation
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class EpochPhases(L.Callback):
     """
 
     def __init__(
-        self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples", shown: Collection[str] = ("loss",)
+        self, clock: PhaseClock, display: Display, unit: str = "examples", shown: Collection[str] = ("loss",)
     ) -> None:
         """Rows go to `clock`, mean losses and the validation figures named in `shown` to `display`.
 
@@ -178,7 +178,7 @@ class EvaluationPhase(L.Callback):
         measured_after: epochs done at the latest measurement; None before.
     """
 
-    def __init__(self, measured: Evaluation, clock: PhaseClock, display: FigureDisplay) -> None:
+    def __init__(self, measured: Evaluation, clock: PhaseClock, display: Display) -> None:
         """Measure as `measured` says; rows go to `clock`, figures to `display`."""
         self.target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
         self._measure = measured.measure

@@ -17,7 +17,7 @@ from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files, TrackedRun
 from hexlit.training.config import LoggerConfig
 from hexlit.training.phases import Phase
-from hexlit.training.tables import read_table, write_table
+from hexlit.training.tables import EpochTable
 
 
 class MetricsCsv(Checkpoint):
@@ -30,11 +30,7 @@ class MetricsCsv(Checkpoint):
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "metrics.csv"
-        rows = read_table(self.path, lambda row: (int(row["epoch"]), row))
-        self._rows: dict[int, Mapping[str, Any]] = dict(rows)
-        columns = rows[0][1] if rows else ()
-        self._columns: dict[str, None] = dict.fromkeys(["epoch", "step", *columns])  # a set that keeps its order
+        self.table = EpochTable(folder / "metrics.csv")
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Forget the previous epoch; Lightning would keep values that this one does not log."""
@@ -42,33 +38,18 @@ class MetricsCsv(Checkpoint):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write the row."""
-        if not trainer.is_global_zero:
-            return
-        logged = {dotted(name): float(value) for name, value in trainer.logged_metrics.items()}
-        epoch = trainer.current_epoch
-        self._rows[epoch] = {"epoch": epoch, "step": trainer.global_step - 1} | logged
-        self._columns.update(dict.fromkeys(logged))
-        self._write()
-
-    def resume(self, epoch: int) -> None:
-        """Drop the rows of `epoch` and later, which the run repeats; the columns stay."""
-        self._rows = {number: row for number, row in self._rows.items() if number < epoch}
-        self._write()
+        if trainer.is_global_zero:
+            logged = {dotted(name): float(value) for name, value in trainer.logged_metrics.items()}
+            self.table.append({"epoch": trainer.current_epoch, "step": trainer.global_step - 1} | logged)
 
     def columns(self) -> dict[str, list[float]]:
         """Values of every metric over the epochs, without missing values and values that are no numbers."""
-        columns: dict[str, list[float]] = {name: [] for name in self._columns}
-        for row in self._in_order():
+        columns: dict[str, list[float]] = {}
+        for row in self.table.rows:
             for name, value in row.items():
                 if value != "" and math.isfinite(number := float(value)):
-                    columns[name].append(number)
+                    columns.setdefault(name, []).append(number)
         return columns
-
-    def _in_order(self) -> list[Mapping[str, Any]]:
-        return [self._rows[epoch] for epoch in sorted(self._rows)]
-
-    def _write(self) -> None:
-        write_table(self.path, self._columns, self._in_order())
 
 
 class WandbRows(Logger):

@@ -148,10 +148,9 @@ class TrainedModule(L.LightningModule):
             with torch.autocast(self.device.type, enabled=False):
                 optimizer.step()
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            advice = "choose a smaller net, or optimizer=adamw_bf16 or optimizer=adafactor"
-            raise UsageError(f"training: {self.device} has no memory for the optimizer's state; {advice}") from error
+            if is_out_of_memory(error):
+                raise UsageError(f"training: {self.device} has no memory for the state of optimizer.name") from error
+            raise
         optimizer.zero_grad()
         self._learning_rate = float(optimizer.param_groups[0]["lr"])
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
@@ -253,24 +252,16 @@ class TrainedModule(L.LightningModule):
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                reason, tried = " ".join(str(error).split())[:120], min(self.micro_batch, examples)
-                full = f"training: {self.device} is out of memory"
-                if self.ranks.several:
-                    least = max(2, self.micro_batch // 2)
-                    raise UsageError(f"{full} ({reason}); set accelerator.micro_batch={least}") from error
-                if tried == 1:
-                    advice = "choose a smaller net, or accelerator.checkpoint_gradients=true"
-                    raise UsageError(f"{full} with a single example ({reason}); {advice}") from error
+                tried = min(self.micro_batch, examples)
+                full = f"out of memory with {tried} examples at once ({' '.join(str(error).split())[:120]})"
+                if tried == 1 or self.ranks.several:
+                    advice = "lower accelerator.micro_batch, or set accelerator.checkpoint_gradients=true"
+                    raise UsageError(f"training: {self.device} is {full}; {advice}") from error
             # Only here, after the exception is gone, can its memory be freed.
             self.zero_grad()
             release(self.device)
             self.micro_batch = (tried + 1) // 2
-            log.warning(
-                "out of memory with %d examples at once (%s); continuing with %d, and with the same examples a step",
-                tried,
-                reason,
-                self.micro_batch,
-            )
+            log.warning("%s; continuing with %d, and with the same examples a step", full, self.micro_batch)
 
     def _gradients(self, batch: Any) -> dict[str, Tensor]:
         """Add up the gradients of a batch; returns the means of its losses."""
@@ -298,6 +289,8 @@ class TrainedModule(L.LightningModule):
         return equal_parts_of(batch, math.ceil(most / self.micro_batch))
 
 
+ADVICE = "lower optimizer.lr, or use accelerator.precision=32-true"
+
 TOO_MANY_SKIPPED = 10
 """Steps in a row without finite gradients that end a run."""
 
@@ -315,13 +308,11 @@ class FiniteGuard(L.Callback):
         """The batch is saved in `folder`."""
         self._path = folder / "nan_batch.pt"
         self._unseen: tuple[Callable[[], float], Any, int] | None = None
-        self._steps = 0
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Check the loss of the step before."""
-        self._steps += 1
         self._look(trainer)
         self._unseen = (on_its_way(outputs["loss"]), batch, batch_idx)
 
@@ -329,29 +320,16 @@ class FiniteGuard(L.Callback):
         """Check the loss of the last step, and count the skipped steps."""
         self._look(trainer)
         self._unseen = None
+        epoch, steps = trainer.current_epoch, trainer.num_training_batches
         skipped = int(getattr(pl_module, "skipped_steps", 0))
         pl_module.log("steps.skipped", float(skipped))
-        self._refuse_skipped(pl_module, TOO_MANY_SKIPPED)
+        in_a_row = int(getattr(pl_module, "skipped_in_a_row", 0))
+        if in_a_row >= TOO_MANY_SKIPPED:
+            missed = f"none of the latest {in_a_row} steps had finite gradients (epoch {epoch})"
+            raise UsageError(f"training: {missed}; {ADVICE}")
         if skipped:
-            log.warning(
-                "epoch %d: %d of %d steps had gradients that were not finite, and changed no weight",
-                trainer.current_epoch,
-                skipped,
-                trainer.num_training_batches,
-            )
-
-    def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """A run of fewer steps has learned nothing if it skipped them all."""
-        if self._steps:
-            self._refuse_skipped(pl_module, self._steps)
-
-    def _refuse_skipped(self, module: L.LightningModule, most: int) -> None:
-        in_a_row = int(getattr(module, "skipped_in_a_row", 0))
-        if in_a_row >= most:
-            raise UsageError(
-                f"training: none of the latest {in_a_row} steps had finite gradients (epoch {module.current_epoch}); "
-                "lower optimizer.lr, or use accelerator.precision=32-true"
-            )
+            what = "%d of %d steps had gradients that were not finite, and changed no weight"
+            log.warning(f"epoch %d: {what}", epoch, skipped, steps)
 
     def _look(self, trainer: L.Trainer) -> None:
         if self._unseen is None:
@@ -363,7 +341,5 @@ class FiniteGuard(L.Callback):
         tensors = [tensor.cpu() for tensor in tensors_of(batch)]
         with replacing(self._path) as part:
             torch.save({"batch": tensors, "epoch": trainer.current_epoch, "step": step, "loss": loss}, part)
-        raise UsageError(
-            f"training: the loss is {loss} at step {step} of epoch {trainer.current_epoch}; the batch is saved "
-            f"in {self._path}; lower optimizer.lr, or use accelerator.precision=32-true"
-        )
+        where = f"step {step} of epoch {trainer.current_epoch}; the batch is saved in {self._path}"
+        raise UsageError(f"training: the loss is {loss} at {where}; {ADVICE}")

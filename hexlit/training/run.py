@@ -120,7 +120,7 @@ class _Run:
         L.seed_everything(config.seed, workers=True, verbose=False)
         task.set_up(Session(self.folder, self.profile, clock, display, self.first_epoch, options.trial, deadline))
         task.module.clock = self.usage.steps
-        self.usage.steps.resume(self.first_epoch)
+        self.usage.steps.table.resume(self.first_epoch)
 
         self.loggers = build_loggers(
             config.logger,
@@ -137,20 +137,18 @@ class _Run:
         if self.wandb is not None:
             clock.listeners.append(self.wandb)
         self.metrics = MetricsCsv(self.folder)
-        self.metrics.resume(self.first_epoch)
+        self.metrics.table.resume(self.first_epoch)
 
         measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
         self.phases = EpochPhases(clock, display, task.unit, task.shown)
         self.evaluation = EvaluationPhase(measured, clock, display)
         self.stopping = EarlyStopping(config.trainer)
         self.cost = Cost(task.forward_flops(), task.training_flops(), task.forward_passes, clock, started, earlier)
-        budgets: list[Budget] = []
-        if deadline is not None:
-            limit = deadline - started
-            budgets.append(Budget("trainer.max_time", limit, lambda: time.monotonic() - started))
-        if config.trainer.max_flops is not None:
-            budgets.append(Budget("trainer.max_flops", config.trainer.max_flops, lambda: self.cost.flops))
-        self.trainer = self._trainer(budgets)
+        limits = (
+            ("trainer.max_time", config.trainer.max_seconds, lambda: time.monotonic() - started),
+            ("trainer.max_flops", config.trainer.max_flops, lambda: self.cost.flops),
+        )
+        self.trainer = self._trainer([Budget(name, most, used) for name, most, used in limits if most is not None])
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
         config, task, profile = self.config, self.task, self.profile
