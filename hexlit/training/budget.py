@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import lightning as L
 
@@ -81,6 +81,16 @@ TRAINING_PASSES = 3
 forward pass has two of the same size in the backward pass, for its input and for its weights."""
 
 
+class Work(Protocol):
+    """Operations of a run; see `Task`."""
+
+    def forward_flops(self) -> int: ...
+
+    def training_flops(self) -> int: ...
+
+    def forward_passes(self) -> int: ...
+
+
 class Cost(L.Callback):
     """Counts the floating-point operations of a run over all its sessions, and logs them after every epoch.
 
@@ -94,24 +104,14 @@ class Cost(L.Callback):
     `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
     """
 
-    def __init__(
-        self,
-        forward_flops: int,
-        training_flops: int,
-        evaluations: Callable[[], int],
-        clock: PhaseClock,
-        started: float,
-        earlier: float = 0.0,
-    ) -> None:
-        """A forward pass of one example takes `forward_flops`, in training `training_flops`.
+    def __init__(self, work: Work, clock: PhaseClock, started: float, earlier: float = 0.0) -> None:
+        """The cost of `work`, such as a task.
 
-        `evaluations()` gives the forward passes for making data so far, those of the earlier sessions included. This
-        session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
+        This session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
         continued after their last checkpoint. The rows of `clock` are up to date whenever a checkpoint has the time.
         """
-        self.forward_flops = forward_flops
-        self.training_flops = training_flops
-        self._evaluations = evaluations
+        self.forward_flops, self.training_flops = work.forward_flops(), work.training_flops()
+        self._evaluations = work.forward_passes
         self._settle = clock.settle
         self._started = started
         self._earlier = earlier

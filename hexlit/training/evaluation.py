@@ -6,6 +6,7 @@ import math
 import os
 import shlex
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -101,32 +102,24 @@ class EpochPhases(L.Callback):
         self._phase = self._open.enter_context(self._clock.phase(name, epoch, goal=float(batches)))
 
 
-class StopAtTarget(L.Callback):
+@dataclass
+class StopAtTarget:
     """Counts measurements with every figure at its threshold or better; enough of them in a row end the run.
 
     It only decides when a run ends. Figures that judge the run afterwards must come from other examples. Otherwise
     the same figures would have chosen the end of the run and judged it.
-
-    Attributes:
-        least: smallest value of each figure that counts.
-        wanted: measurements in a row that prove the aim.
-        running: present number of measurements in a row that have reached it.
-        proved_after: epochs done when the aim was proved; None before.
-        figures: the figures of the latest measurement, those of `least` only.
     """
 
-    def __init__(self, least: Mapping[str, float], wanted: int) -> None:
-        """End the run once every figure of `least` is reached in `wanted` measurements in a row."""
-        self.least = dict(least)
-        self.wanted = wanted
-        self.running = 0
-        self.proved_after: int | None = None
-        self.figures: dict[str, float] = {}
-
-    @property
-    def state_key(self) -> str:
-        """As in checkpoints of 0.2."""
-        return "Proof"
+    least: Mapping[str, float]
+    """Smallest value of each figure that counts."""
+    evaluations: int
+    """Measurements in a row that prove the aim."""
+    running: int = 0
+    """Present number of measurements in a row that have reached it."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """The figures of the latest measurement, those of `least` only."""
+    proved_after: int | None = None
+    """Epochs done when the aim was proved; None before."""
 
     def judge(self, epochs: int, figures: Mapping[str, Any]) -> bool:
         """Take the measurement after `epochs` epochs; returns whether the aim is proved, which then stays so.
@@ -136,34 +129,14 @@ class StopAtTarget(L.Callback):
         self.figures = {name: float(figures.get(name, math.nan)) for name in self.least}
         reached = all(self.figures[name] >= least for name, least in self.least.items())
         self.running = self.running + 1 if reached else 0
-        if self.proved_after is None and self.running >= self.wanted:
+        if self.proved_after is None and self.running >= self.evaluations:
             self.proved_after = epochs
         return self.proved_after is not None
 
-    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop a resumed run that had already proved itself."""
-        if self.proved_after is not None:
-            trainer.should_stop = True
-
-    def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`: the thresholds, the latest figures, and the number of epochs at the proof."""
-        return {
-            "least": self.least,
-            "evaluations": self.wanted,
-            "running": self.running,
-            "figures": self.figures,
-            "proved_after": self.proved_after,
-        }
-
-    def state_dict(self) -> dict[str, Any]:
-        return self.summary()
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue the count; it starts again if the checkpoint has other thresholds."""
-        if (state_dict["least"], state_dict["evaluations"]) != (self.least, self.wanted):
-            return
-        self.running, self.proved_after = state_dict["running"], state_dict["proved_after"]
-        self.figures = state_dict["figures"]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue the count of `asdict`; it starts again if the checkpoint has other thresholds."""
+        if (state["least"], state["evaluations"]) == (self.least, self.evaluations):
+            self.running, self.proved_after, self.figures = state["running"], state["proved_after"], state["figures"]
 
 
 class EvaluationPhase(L.Callback):
@@ -174,7 +147,7 @@ class EvaluationPhase(L.Callback):
     Attributes:
         prefix: see `Evaluation`.
         latest: figures of the latest measurement.
-        target: gets the figures that are not final, and may end the run; a callback of its own.
+        target: gets the figures that are not final, and may end the run.
         measured_after: epochs done at the latest measurement; None before.
     """
 
@@ -190,11 +163,20 @@ class EvaluationPhase(L.Callback):
         self.measured_after: int | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        return {"latest": dict(self.latest), "measured_after": self.measured_after}
+        target = None if self.target is None else asdict(self.target)
+        return {"latest": dict(self.latest), "measured_after": self.measured_after, "target": target}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.latest = state_dict["latest"]
-        self.measured_after = state_dict.get("measured_after")
+    def on_load_checkpoint(self, trainer: L.Trainer, module: L.LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Continue from a checkpoint; one of 0.2 has the target apart."""
+        states = checkpoint["callbacks"]
+        own = states.get(self.state_key, {})
+        self.latest, self.measured_after = own.get("latest", {}), own.get("measured_after")
+        if self.target is not None and (state := own.get("target") or states.get("Proof")):
+            self.target.load_state_dict(state)
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Stop a resumed run that had already proved itself."""
+        trainer.should_stop |= self.target is not None and self.target.proved_after is not None
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Measure, when a measurement is due."""
@@ -352,7 +334,7 @@ def ending_of(
         why = ALL_EPOCHS
     else:
         why = next(iter(settings), PATIENCE if stopping.in_vain else STOPPED)
-    proof = None if target is None else target.summary()
+    proof = None if target is None else asdict(target)
     return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "proof": proof}
 
 

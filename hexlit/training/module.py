@@ -228,15 +228,8 @@ class TrainedModule(L.LightningModule):
         factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer, self.current_epoch))
         return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["micro_batch"] = {"asked": self.profile.micro_batch, "fits": self.micro_batch}
-
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the micro-batch. A checkpoint is saved within the end of its epoch."""
-        saved = checkpoint.get("micro_batch", {})
-        if saved.get("asked") == self.profile.micro_batch and saved["fits"] < self.micro_batch:
-            self.micro_batch = saved["fits"]
-            log.info("continuing with %d examples at once, as memory ran out before", self.micro_batch)
+        """Count the epoch as done: a checkpoint is saved within its end."""
         progress = checkpoint["loops"]["fit_loop"]["epoch_progress"]
         for part in ("current", "total"):
             progress[part]["completed"] = progress[part]["processed"]

@@ -143,7 +143,7 @@ class _Run:
         self.phases = EpochPhases(clock, display, task.unit, task.shown)
         self.evaluation = EvaluationPhase(measured, clock, display)
         self.stopping = EarlyStopping(config.trainer)
-        self.cost = Cost(task.forward_flops(), task.training_flops(), task.forward_passes, clock, started, earlier)
+        self.cost = Cost(task, clock, started, earlier)
         limits = (
             ("trainer.max_time", config.trainer.max_seconds, lambda: time.monotonic() - started),
             ("trainer.max_flops", config.trainer.max_flops, lambda: self.cost.flops),
@@ -161,7 +161,6 @@ class _Run:
             *budgets,  # before the evaluation: the last epoch is measured finally
             *task.before_evaluation(self.evaluation.is_due),
             self.evaluation,
-            *filter(None, [self.evaluation.target]),
             *task.callbacks(),
             self.stopping,  # after all that logs, for it reads one of these figures
             self.cost,
@@ -193,7 +192,7 @@ class _Run:
         """Train from `checkpoint` on, measure the result, and close what the task holds; returns summary entries."""
         task, trainer, clock = self.task, self.trainer, self.clock
         figures: dict[str, Any] = {"compile_seconds": None}
-        failed, interrupted = True, False
+        failed = True
         try:
             with self.usage.sampling(), self.display:
                 if self.first_epoch < self.config.trainer.max_epochs:
@@ -214,14 +213,12 @@ class _Run:
                 ending = self._ending(interrupted_after=self.first_epoch)
                 self._show_ending(ending, measured_after=self.evaluation.measured_after)
                 stop.add_note(TOLD)
-                interrupted = True
+                self._track_files()
             raise
         finally:
             task.close()  # Lightning tears the data down only after a fit that ended well
             shutdown(trainer.strategy, failed=failed)
             if failed:
-                if interrupted:
-                    self._track_files()
                 close_loggers(self.loggers, failed)
         return figures
 

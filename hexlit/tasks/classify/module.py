@@ -331,7 +331,6 @@ class ClassifyModule(SupervisedModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add tokenizer and encoder, which are too long for the loggers."""
-        super().on_save_checkpoint(checkpoint)
         encoder = self.net.encoder
         pretrained = encoder.model.config.to_json_string(use_diff=False) if hasattr(encoder, "model") else None
         checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": pretrained}
