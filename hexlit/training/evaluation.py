@@ -25,11 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class EpochPhases(L.Callback):
-    """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the results.
-
-    Attributes:
-        rows: the logged `val.*`, by epoch.
-    """
+    """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the results."""
 
     def __init__(
         self, clock: PhaseClock, display: Display, unit: str = "examples", shown: Collection[str] = ("loss",)
@@ -44,22 +40,6 @@ class EpochPhases(L.Callback):
         self._shown = shown
         self._open = contextlib.ExitStack()
         self._phase: Any = None
-        self.rows: dict[int, dict[str, float]] = {}
-
-    @property
-    def state_key(self) -> str:
-        """As in checkpoints of 0.2."""
-        return "ValidationPhase"
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"rows": dict(self.rows)}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.rows = state_dict["rows"]
-
-    def of(self, epoch: int | None) -> dict[str, float]:
-        """Results of validation after `epoch`, None for the latest; empty without validation."""
-        return self.rows.get(max(self.rows, default=0) if epoch is None else epoch, {})
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first step is next."""
@@ -74,15 +54,12 @@ class EpochPhases(L.Callback):
         self._open.close()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The last step is done: show the losses, and keep the results of validation."""
+        """The last step is done: show the losses and the results of validation."""
         self._open.close()
         losses = {name: value for name, value in logged(trainer, "train.").items() if name.endswith("loss")}
-        self._display.update(epoch=trainer.current_epoch, losses=losses)
-        validated = logged(trainer, "val.")
-        if validated:
-            self.rows[trainer.current_epoch] = validated
-            losses = {f"val {name}": value for name, value in validated.items() if name in self._shown}
-            self._display.update(epoch=trainer.current_epoch, losses=losses)
+        validated = {f"val {name}": value for name, value in logged(trainer, "val.").items() if name in self._shown}
+        for shown in filter(None, (losses, validated)):
+            self._display.update(epoch=trainer.current_epoch, losses=shown)
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         """Close the phase; it leaves no row."""

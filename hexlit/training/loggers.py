@@ -42,6 +42,15 @@ class MetricsCsv(Checkpoint):
             logged = {dotted(name): float(value) for name, value in trainer.logged_metrics.items()}
             self.table.append({"epoch": trainer.current_epoch, "step": trainer.global_step - 1} | logged)
 
+    def validation(self, epoch: int | None = None) -> dict[str, float]:
+        """The logged `val.*` of `epoch`, None for the latest with some; empty without validation."""
+        found: dict[str, float] = {}
+        for row in self.table.rows:
+            if epoch is None or row["epoch"] == epoch:
+                names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
+                found = {name.removeprefix("val."): float(row[name]) for name in names} or found
+        return found
+
     def columns(self) -> dict[str, list[float]]:
         """Values of every metric over the epochs, without missing values and values that are no numbers."""
         columns: dict[str, list[float]] = {}

@@ -140,7 +140,6 @@ class _Run:
         self.metrics.table.resume(self.first_epoch)
 
         measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
-        self.phases = EpochPhases(clock, display, task.unit, task.shown)
         self.evaluation = EvaluationPhase(measured, clock, display)
         self.stopping = EarlyStopping(config.trainer)
         self.cost = Cost(task, clock, started, earlier)
@@ -154,7 +153,9 @@ class _Run:
         config, task, profile = self.config, self.task, self.profile
         # Lightning calls each hook of all callbacks in this order.
         callbacks: list[L.Callback] = [
-            self.phases,  # first, for a phase spans the work of all others
+            EpochPhases(
+                self.clock, self.display, task.unit, task.shown
+            ),  # first, for a phase spans the work of all others
             self.usage.steps,
             FiniteGuard(self.folder),  # before anything reads the epoch's figures
             LambdaCallback(on_train_epoch_end=self._log_figures),
@@ -236,7 +237,7 @@ class _Run:
             "cost": self.cost.summary(),
             "epochs": self.trainer.current_epoch,
             "ending": ending,
-            "val": self.phases.of(stopping.best_epoch if stopping.restored else None),
+            "val": self.metrics.validation(stopping.best_epoch if stopping.restored else None),
             "best": stopping.summary(),
             "phases": self.clock.summary(),
             "learning_rate": scaled_lr(config.optimizer, self.profile.train_batch),
@@ -263,7 +264,7 @@ class _Run:
 
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
         """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""
-        figures = self.evaluation.latest if self.evaluation.prefix else self.phases.of(None)
+        figures = self.evaluation.latest if self.evaluation.prefix else self.metrics.validation()
         self.task.show_ending(ending, {**figures, **facts}, command_to_go_on(self.folder, self.config.trainer))
 
     def _track_files(self, **facts: Any) -> None:
@@ -330,25 +331,7 @@ def describe_device(profile: DeviceProfile) -> str:
 
 
 def quiet_lightning() -> None:
-    """Keep Lightning's greetings and a deprecation inside Lightning off the terminal; its other warnings stay."""
-    for message in (
-        r".*isinstance\(treespec, LeafSpec\)",
-        r".*does not have many workers",
-        # The module takes its part of a batch and times the transfer to the device, whichever loader it comes from.
-        r"You have overridden `(on_before_batch_transfer|transfer_batch_to_device)`",
-        r"You defined a `validation_step` but have no `val_dataloader`",
-        # The module adds the losses up over the ranks before it logs them.
-        r"It is recommended to use `self.log",
-        r"The `srun` command is available on your system but is not used",
-        # Not every metric is measured after every epoch.
-        r".*could not find the monitored key",
-        # It does exist: a resumed run continues in its own folder.
-        r"Checkpoint directory .* exists and is not empty",
-        # `metrics.csv` is no logger.
-        r"You called `self.log\(.* but have no logger configured",
-        # A resumed run may have other budgets.
-        r"Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
-    ):
-        warnings.filterwarnings("ignore", message=message)
+    """Keep Lightning's greetings and its hints, which do not suit such a run, off the terminal; errors stay."""
+    warnings.filterwarnings("ignore", module=r"lightning\.")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)
