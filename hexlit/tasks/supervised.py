@@ -87,9 +87,8 @@ def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], sec
 
 def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise `UsageError` if an entry of the data differs from its value `was` in the run to continue."""
-    for name, value in was.items():
-        if now.get(name) != value:
-            raise UsageError(f"data: {name} differs from that of the run; keep file and settings to resume")
+    if changed := [name for name, value in was.items() if now.get(name) != value]:
+        raise UsageError(f"data: {changed[0]} differs from that of the run; keep file and settings to resume")
 
 
 def load_trained(

@@ -3,13 +3,16 @@
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import lightning as L
 
 from hexlit.accelerate.collectives import broadcast
 from hexlit.training.batches import whole_size
 from hexlit.training.phases import PhaseClock
+
+if TYPE_CHECKING:
+    from hexlit.training.task import Task
 
 log = logging.getLogger(__name__)
 
@@ -81,16 +84,6 @@ TRAINING_PASSES = 3
 forward pass has two of the same size in the backward pass, for its input and for its weights."""
 
 
-class Work(Protocol):
-    """Operations of a run; see `Task`."""
-
-    def forward_flops(self) -> int: ...
-
-    def training_flops(self) -> int: ...
-
-    def forward_passes(self) -> int: ...
-
-
 class Cost(L.Callback):
     """Counts the floating-point operations of a run over all its sessions, and logs them after every epoch.
 
@@ -104,14 +97,14 @@ class Cost(L.Callback):
     `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
     """
 
-    def __init__(self, work: Work, clock: PhaseClock, started: float, earlier: float = 0.0) -> None:
-        """The cost of `work`, such as a task.
+    def __init__(self, task: "Task", clock: PhaseClock, started: float, earlier: float = 0.0) -> None:
+        """The cost of `task`.
 
         This session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
         continued after their last checkpoint. The rows of `clock` are up to date whenever a checkpoint has the time.
         """
-        self.forward_flops, self.training_flops = work.forward_flops(), work.training_flops()
-        self._evaluations = work.forward_passes
+        self.forward_flops, self.training_flops = task.forward_flops(), task.training_flops()
+        self._evaluations = task.forward_passes
         self._settle = clock.settle
         self._started = started
         self._earlier = earlier

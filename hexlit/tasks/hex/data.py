@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import lightning as L
 import numpy as np
@@ -80,34 +80,6 @@ class HexDataModule(L.LightningDataModule):
         return
 
 
-class GamesAccount(NamedTuple):
-    """Number of games of a store that a run uses, and of those that it leaves out."""
-
-    path: Path
-    size: int
-    used: int
-    left_out: Mapping[str, int]
-    """Reason -> games or plies, see `GamePositions.left_out`; plies do not count here."""
-
-    @property
-    def games(self) -> int:
-        """All games of the store."""
-        return self.used + sum(self.left_out.get(reason, 0) for reason in _REASONS)
-
-    @property
-    def mostly_left_out(self) -> bool:
-        """Whether more than half of the games are left out, which is seldom meant."""
-        return 2 * self.used < self.games
-
-    def line(self) -> str:
-        """One sentence with the counts and the reasons, the most frequent first."""
-        counts = [(self.left_out.get(reason, 0), text.format(size=self.size)) for reason, text in _REASONS.items()]
-        reasons = [f"{count:,} {text}" for count, text in sorted(counts, key=lambda one: -one[0]) if count]
-        used = f"{self.used:,} of {self.games:,}" if reasons else f"all {self.games:,}"
-        left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
-        return f"data.path={self.path}: {used} games are used{left_out}"
-
-
 class GamesDataModule(HexDataModule):
     """Trains on the positions of some games of a store and validates on those of the others."""
 
@@ -159,27 +131,31 @@ class GamesDataModule(HexDataModule):
 
     def counts(self) -> dict[str, Any]:
         """Games and positions of both sides, and the games left out of the store, by reason."""
-        games = [len(np.unique(self.positions.games_of(side.rows))) for side in (self.training, self.validation)]
+        train, validation = self.training.rows, self.validation.rows
+        games = [len(np.unique(self.positions.games_of(rows))) for rows in (train, validation)]
         beyond = self.positions.games - sum(games)
         return {
             "games": sum(games),
-            "training_games": games[0],
-            "validation_games": games[1],
-            "training_positions": len(self.training.rows),
-            "validation_positions": len(self.validation.rows),
+            **dict(zip(("training_games", "validation_games"), games, strict=True)),
+            "training_positions": len(train),
+            "validation_positions": len(validation),
             "left_out": self.positions.left_out | ({BEYOND: beyond} if beyond else {}),
             "split": self.held_out["split"],
         }
 
-    def account(self, *, validates: bool = True) -> GamesAccount:
-        """The games of the store that are used, and those that are left out.
+    def account(self, *, validates: bool = True) -> tuple[str, bool]:
+        """A line on the games of the store that are used and left out; and whether most are left out, seldom meant.
 
         `validates` is False for a run that mixes the training games into self-play and leaves the others out.
         """
-        counts = self.counts()
+        counts, size = self.counts(), self.positions.size
         held_out = 0 if validates else counts["validation_games"]
         left_out = {**counts["left_out"], HELD_OUT: held_out}
-        return GamesAccount(self.path, self.positions.size, counts["games"] - held_out, left_out)
+        games = {text.format(size=size): left_out.get(reason, 0) for reason, text in _REASONS.items()}
+        used, whole = counts["games"] - held_out, counts["games"] - held_out + sum(games.values())
+        reasons = [f"{count:,} {text}" for text, count in sorted(games.items(), key=lambda one: -one[1]) if count]
+        rest = f"; left out: {', '.join(reasons)}" if reasons else ""
+        return f"data.path={self.path}: {used:,} of {whole:,} games are used{rest}", 2 * used < whole
 
     def state_dict(self) -> dict[str, Any]:
         """The settings that decide about the games for validation."""
@@ -201,8 +177,5 @@ class GamesDataModule(HexDataModule):
 
     def summary(self) -> dict[str, Any]:
         counts = self.counts()
-        return {
-            "games": counts["games"],
-            "positions": counts["training_positions"] + counts["validation_positions"],
-            "data": counts,
-        }
+        positions = counts["training_positions"] + counts["validation_positions"]
+        return {"games": counts["games"], "positions": positions, "data": counts}

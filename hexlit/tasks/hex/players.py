@@ -145,11 +145,8 @@ class Players:
 
     def summary(self) -> dict[str, Any]:
         """Entries for `summary.json`."""
-        return {
-            "processes": self.placement.workers,
-            "devices": list(self.devices),
-            "versions_behind": self.placement.ahead,
-        }
+        where = self.placement
+        return {"processes": where.workers, "devices": list(self.devices), "versions_behind": where.ahead}
 
 
 def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -> Players:
@@ -162,23 +159,11 @@ def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -
     device = ray.device if on_cluster else profile.device.type
     placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
     groups, rows = placement.cut(selfplay.games, own.size)
-    settings = GamesSettings(
-        selfplay,
-        config.search,
-        size=config.board,
-        games=selfplay.games,
-        seed=config.seed,
-        swap=config.swap,
-        groups=groups,
-        part=own.rank,
-        parts=own.size,
-    )
+    part = {"groups": groups, "part": own.rank, "parts": own.size}
+    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
     if on_cluster:
         if own.several:
-            raise UsageError(
-                "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
-                "or accelerator.devices=1"
-            )
+            raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
         from hexlit.selfplay.cluster import RayPlayers
 
         elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)

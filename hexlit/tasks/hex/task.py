@@ -25,7 +25,7 @@ from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.data import GamesAccount, GamesDataModule, HexDataModule
+from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.players import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
@@ -206,19 +206,15 @@ def make_data(config: HexTrainConfig, session: Session, console: Console) -> Hex
     if config.data.path is not None:
         recorded = GamesDataModule(config, session.profile)
         trains_on_games = config.data.source == "games"
-        show_account(console, recorded.account(validates=trains_on_games))
+        line, mostly_left_out = recorded.account(validates=trains_on_games)
+        if not mostly_left_out:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        elif ranks().writes:
+            log.warning("most games are left out; %s", line)
         if trains_on_games:
             return recorded
         others = recorded.training
     return SelfPlayDataModule(config, session, others)
-
-
-def show_account(console: Console, account: GamesAccount) -> None:
-    """Show on `console` which games are used and left out; a warning if most are left out."""
-    if not account.mostly_left_out:
-        console.print(account.line(), highlight=False, markup=False, soft_wrap=True)
-    elif ranks().writes:
-        log.warning("most games are left out; %s", account.line())
 
 
 class RatingPhase(L.Callback):
