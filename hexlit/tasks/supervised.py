@@ -133,12 +133,9 @@ def forward_flops(net: nn.Module, *inputs: Tensor) -> int:
     It counts products of matrices, including those of attention; a multiplication and the addition to its sum are two.
     Gates, norms, activations and the look-up of embeddings are left out.
     """
-    was_training = net.training
-    net.eval()
     # With gradients torch uses plain products, which the counter knows, instead of one operator per layer.
-    with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    with evaluating(net), torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         net(*inputs)
-    net.train(was_training)
     return int(counter.get_total_flops())
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,9 +40,6 @@ class TimeGrid:
     """Step of the last row of every series, `[S]`."""
     statics: Values
     """Static columns, `[S, K]`."""
-    report: dict[str, dict[str, Any]]
-    """By series: `rows` of the table, `missing_rows` (steps without one between its first and its last), `duplicates`
-    (left out, as an earlier row has the same step), `off_grid` (times rounded down), `missing_values` by column."""
 
     @property
     def steps(self) -> int:
@@ -85,20 +82,8 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
     steps = seconds // step
     first, span = int(steps.min()), int(np.ptp(steps)) + 1
     cells = number * span + steps - first
-    is_first = ~pd.Series(cells).duplicated().to_numpy()
     grid = np.full((len(series) * span, values.shape[1]), np.nan)
-    grid[cells[is_first]] = values[is_first]
-    report = {}
-    for index, name in enumerate(series):
-        own = number == index
-        used = own & is_first
-        report[name] = {
-            "rows": int(own.sum()),
-            "missing_rows": int(np.ptp(steps[own]) + 1 - used.sum()),
-            "duplicates": int(own.sum() - used.sum()),
-            "off_grid": int((seconds[own] % step != 0).sum()),
-            "missing_values": dict(zip(config.columns, np.isnan(values[used]).sum(0).tolist(), strict=True)),
-        }
+    grid[cells[::-1]] = values[::-1]  # of several rows the first is written last
     return TimeGrid(
         series=tuple(series),
         start=np.datetime64(first * step, "s"),
@@ -106,7 +91,6 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
         values=grid.reshape(len(series), span, -1),
         last=pd.Series(steps - first).groupby(number).max().to_numpy(),
         statics=statics.first().to_numpy().reshape(len(series), -1),
-        report=report,
     )
 
 

@@ -89,7 +89,7 @@ class ForecastDataModule(L.LightningDataModule):
         return {f"{split}_windows": float(len(self.windows[split])) for split in ("train", "validation")}
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: windows and times of the splits, dropped windows with reasons, gaps of each series."""
+        """Plain containers: windows and times of the splits, dropped windows with reasons, filled values."""
         times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
         return {
             "windows": {split: len(windows) for split, windows in self.windows.items()},
@@ -97,7 +97,6 @@ class ForecastDataModule(L.LightningDataModule):
             "begins": dict(zip(SPLITS, times, strict=False)),
             "end": times[-1],
             "filled": dict(zip(self.spec.values, self.table.filled.sum((0, 1)).tolist(), strict=True)),
-            "series": self.grid.report,
         }
 
     def state_dict(self) -> dict[str, Any]:

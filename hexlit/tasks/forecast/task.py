@@ -25,10 +25,8 @@ class ForecastTask(SupervisedTask):
     units = ("windows",)
     shown = ("loss", "mae", "skill_over_seasonal")
     metrics = (
-        Metric("val.mae*", best="min"),
-        Metric("val.rmse", best="min"),
-        Metric("val.r2", best="max"),
-        Metric("val.skill_*", best="max"),
+        *(Metric(name, best="min") for name in ("val.mae*", "val.rmse")),
+        *(Metric(name, best="max") for name in ("val.r2", "val.skill_*")),
     )
     fresh_data = True
     config: ForecastTrainConfig

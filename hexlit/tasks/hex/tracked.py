@@ -16,23 +16,16 @@ from hexlit.tracking.metric_names import Metric
 from hexlit.tracking.tracked_run import Files, TrackedRun
 from hexlit.training.loggers import checkpoint_files
 
+LOWEST = ("strength.*_brier", "strength.*_log_loss", "strength.*_error", "val.value_brier", "val.value_*_error")
+HIGHEST = ("openings_right", "optimality", "_accuracy", "_share")
 METRICS = (
-    Metric("selfplay.games", axis=True),
-    Metric("selfplay.positions", axis=True),
+    *(Metric(f"selfplay.{name}", axis=True) for name in ("games", "positions")),
     Metric("games.*", "data/*"),
-    Metric("strength.*_brier", best="min"),
-    Metric("strength.*_log_loss", best="min"),
-    Metric("strength.*_error", best="min"),
-    Metric("val.value_brier", best="min"),
-    Metric("val.value_*_error", best="min"),
+    *(Metric(name, best="min") for name in LOWEST),
     Metric("val.*_accuracy", best="max"),
     Metric("strength.openings", best=None),
-    Metric("strength.*openings_right", best="max"),
-    Metric("strength.*optimality", best="max"),
-    Metric("strength.*_accuracy", best="max"),
-    Metric("strength.*_share", best="max"),
-    Metric("strength.score", best="max"),
-    Metric("rating.elo", best="max"),
+    *(Metric(f"strength.*{name}", best="max") for name in HIGHEST),
+    *(Metric(name, best="max") for name in ("strength.score", "rating.elo")),
 )
 """The game's lines of the table of names."""
 
