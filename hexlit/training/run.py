@@ -129,7 +129,7 @@ class _Run:
             name=options.run_name or f"{config.name}-{self.folder.name}",
             kind="trial" if options.trial else "train",
             tags=options.tags,
-            facts=described(config, self.profile) | dict(options.facts),
+            facts={**described(config, self.profile), **options.facts},
             resumed=config.resume is not None,
             own_name=options.trial,
         )

@@ -76,11 +76,11 @@ class StepClock(L.Callback):
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first batch is about to be loaded."""
-        self._gauge.restart()
         self.restart()
 
     def restart(self) -> None:
         """Start counting here."""
+        self._gauge.restart()
         self._marks = []
         self._examples = self._steps = 0
         self._started = time.monotonic()

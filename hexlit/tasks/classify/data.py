@@ -177,13 +177,9 @@ class TextTokens:
         tokenizer = Tokenizer.from_str(self.json)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        rows: list[Tokens] = []
-        cut = 0
-        for begin in range(0, len(texts), CHUNK):
-            for encoding in tokenizer.encode_batch(list(texts[begin : begin + CHUNK])):
-                rows.append(np.array(encoding.ids or [self.pad], np.int32))
-                cut += bool(encoding.overflowing)
-        return rows, cut
+        chunks = (tokenizer.encode_batch(list(texts[begin : begin + CHUNK])) for begin in range(0, len(texts), CHUNK))
+        encoded = [(one.ids or [self.pad], bool(one.overflowing)) for chunk in chunks for one in chunk]
+        return [np.array(ids, np.int32) for ids, _ in encoded], sum(cut for _, cut in encoded)
 
 
 def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:

@@ -1,7 +1,7 @@
 """Self-play as a LightningDataModule: every epoch plays games, saves them, and trains on a window of the latest."""
 
 import math
-from dataclasses import replace
+from collections import Counter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -34,6 +34,9 @@ SHOWN_GAMES = 16
 
 SHARES = ("search_value_share", "search_value_decay", "surprise_share")
 """Settings of the data that are the window's."""
+
+UNITS = ("games", "positions", "evaluations")
+"""Units of the phase of self-play."""
 
 COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 """Counts of the whole run, kept in its checkpoints."""
@@ -118,9 +121,8 @@ class SelfPlayDataModule(HexDataModule):
 
     def some_planes(self, count: int) -> np.ndarray[Any, Any]:
         count = min(count, len(self.window))
-        if not count:
-            return blank_planes(0, self.window.size)
-        return self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0)[0].planes
+        epoch = self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0) if count else None
+        return blank_planes(0, self.window.size) if epoch is None else epoch[0].planes
 
     def some_games(self, count: int) -> list[GameRecord]:
         return self._records[-count:]
@@ -151,15 +153,10 @@ class SelfPlayDataModule(HexDataModule):
         }
 
     def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
-        shown = SelfPlayCounts()
-
         def show(counts: SelfPlayCounts) -> None:
-            nonlocal shown
-            names = ("games", "positions", "evaluations", "network_seconds")
-            phase.add(**{name: getattr(counts, name) - getattr(shown, name) for name in names})
-            phase.work_seconds = counts.seconds
+            phase.counts = Counter({unit: getattr(counts, unit) for unit in UNITS})
+            phase.network_seconds, phase.work_seconds = counts.network_seconds, counts.seconds
             phase.advance(counts.positions + counts.renewed)
-            shown = replace(counts)
 
         records, counts = self.rounds.play(self._weights(), epoch, show, self._past(epoch), self.window.renew)
         self.window.extend(records)

@@ -28,7 +28,7 @@ from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.players import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
-from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
+from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.hex.tracked import METRICS, SAMPLES, show_games, show_openings, used_games
 from hexlit.tasks.supervised import check_same
 from hexlit.tracking.identity import Identity
@@ -80,7 +80,7 @@ class HexTask(Task):
     """Teaches a network Hex, from nothing or from recorded games, and measures its strength."""
 
     unit = "positions"
-    units = ("games", "positions", "evaluations")
+    units = UNITS
     shown = ("loss", "comparable_loss", "top1_accuracy")
     metrics = METRICS
     fresh_data = True
