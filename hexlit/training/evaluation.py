@@ -159,7 +159,7 @@ class EvaluationPhase(L.Callback):
         """Measure, when a measurement is due."""
         if not self.is_due(trainer):
             return
-        epoch, final = trainer.current_epoch, _is_last(trainer)
+        epoch, final = trainer.current_epoch, is_last(trainer)
         if self.target is not None or not final:
             self.evaluate(epoch, final=False)
         if self.target is not None and self.target.judge(epoch + 1, self.latest):
@@ -172,14 +172,12 @@ class EvaluationPhase(L.Callback):
     def is_due(self, trainer: L.Trainer) -> bool:
         """Whether the epoch that ends now is measured."""
         every = self._every_epochs
-        return every > 0 and (_is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
+        return every > 0 and (is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
 
     def finish(self, epochs: int, *, restored: bool) -> None:
         """Measure the result of a fit of `epochs` epochs: after weights were restored, or after an untimely kill."""
-        if self._every_epochs and restored:  # counted as a further epoch, so that repeating it replaces it
-            self.evaluate(epochs, final=True)
-        elif self._every_epochs and not self.latest:  # killed between the last epoch and the summary
-            self.evaluate(epochs - 1, final=True)
+        if self._every_epochs and (restored or not self.latest):  # none: killed between the last epoch and the summary
+            self.evaluate(epochs if restored else epochs - 1, final=True)  # a further epoch: repeating it replaces it
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network in its present state after `epoch`, and show the figures."""
@@ -189,7 +187,8 @@ class EvaluationPhase(L.Callback):
         self._display.update(epoch=epoch, figures=self.latest)
 
 
-def _is_last(trainer: L.Trainer) -> bool:
+def is_last(trainer: L.Trainer) -> bool:
+    """Whether the epoch that ends now is the last one."""
     return trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
 
 
@@ -241,7 +240,7 @@ class EarlyStopping(L.Callback):
         metrics = trainer.callback_metrics
         if self.monitor not in metrics:
             kind = self.monitor.partition(".")[0] + "."
-            if self.best is None and (_is_last(trainer) or any(str(name).startswith(kind) for name in metrics)):
+            if self.best is None and (is_last(trainer) or any(str(name).startswith(kind) for name in metrics)):
                 names = ", ".join(sorted(map(str, metrics)))
                 raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {names}")
             return

@@ -148,13 +148,10 @@ def build_loggers(config: LoggerConfig, folder: Path, names: MetricTable, **desc
 
     `names` is the table of names, `description` that of the run on W&B; see `open_run`. Only rank 0 opens a run.
     """
-    loggers: list[Logger] = []
-    if config.wandb.mode != "disabled" and ranks().writes:
-        tracked = open_run(config.wandb, folder, **description)
-        loggers += [] if tracked is None else [WandbRows(tracked, names)]
-    if config.tensorboard:
-        loggers.append(EventFiles(folder, names))
-    return loggers
+    wanted = config.wandb.mode != "disabled" and ranks().writes
+    tracked = open_run(config.wandb, folder, **description) if wanted else None
+    loggers: list[Logger] = [] if tracked is None else [WandbRows(tracked, names)]
+    return [*loggers, EventFiles(folder, names)] if config.tensorboard else loggers
 
 
 def wandb_rows(loggers: Sequence[Any]) -> WandbRows | None:
@@ -168,16 +165,14 @@ def tracked_run(loggers: Sequence[Any]) -> TrackedRun | None:
     return None if rows is None else rows.tracked
 
 
-def note_in_wandb(
-    loggers: Sequence[Logger], *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None
-) -> None:
-    """Write entries into the configuration and the summary of the W&B run, if there is one among `loggers`.
+def note_in_wandb(loggers: Sequence[Logger], **entries: Mapping[str, Any]) -> None:
+    """Write entries into the `config` or the `summary` of the W&B run, if there is one among `loggers`.
 
     Existing entries of the same name are replaced, the others stay. Call it before `close_loggers`.
     """
     tracked = tracked_run(loggers)
     if tracked is not None:
-        tracked.note(config=config, summary=summary)
+        tracked.note(**entries)
 
 
 def close_loggers(loggers: Sequence[Logger], failed: bool = False) -> None:

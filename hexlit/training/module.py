@@ -314,15 +314,14 @@ class FiniteGuard(L.Callback):
         self._look(trainer)
         self._unseen = None
         epoch, steps = trainer.current_epoch, trainer.num_training_batches
-        skipped = int(getattr(pl_module, "skipped_steps", 0))
+        skipped, in_a_row = (int(getattr(pl_module, name, 0)) for name in ("skipped_steps", "skipped_in_a_row"))
         pl_module.log("steps.skipped", float(skipped))
-        in_a_row = int(getattr(pl_module, "skipped_in_a_row", 0))
         if in_a_row >= TOO_MANY_SKIPPED:
             missed = f"none of the latest {in_a_row} steps had finite gradients (epoch {epoch})"
             raise UsageError(f"training: {missed}; {ADVICE}")
         if skipped:
-            what = "%d of %d steps had gradients that were not finite, and changed no weight"
-            log.warning(f"epoch %d: {what}", epoch, skipped, steps)
+            what = f"{skipped} of {steps} steps had gradients that were not finite, and changed no weight"
+            log.warning("epoch %d: %s", epoch, what)
 
     def _look(self, trainer: L.Trainer) -> None:
         if self._unseen is None:

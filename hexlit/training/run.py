@@ -312,7 +312,7 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     for name, value in learning.items():
         was = saved.get("learning", learning).get(name, value)
         if was != value:  # the checkpoint's value would win: its optimizer and its schedule are taken over
-            key = f"trainer.{name}" if name == "ema_decay" else f"optimizer.{name}"
+            key = f"{'trainer' if name == 'ema_decay' else 'optimizer'}.{name}"
             raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
     done = int(checkpoint["epoch"]) + 1
     if done > config.trainer.max_epochs:

@@ -13,9 +13,8 @@ from hexlit.tasks.run_config import RunConfig, check_attention, check_split, pac
 KINDS = ("transformer", "mean")
 
 DEVICE_DEFAULTS = {
-    "mps": LoadingDefaults(train_batch=64, evaluation_batch=64, workers=4),
-    "cuda": LoadingDefaults(train_batch=32, evaluation_batch=32, workers=2),
-    "cpu": LoadingDefaults(train_batch=16, evaluation_batch=16, workers=0),
+    device: LoadingDefaults(train_batch=batch, evaluation_batch=batch, workers=workers)
+    for device, batch, workers in (("mps", 64, 4), ("cuda", 32, 2), ("cpu", 16, 0))
 }
 
 

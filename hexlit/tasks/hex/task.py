@@ -34,6 +34,7 @@ from hexlit.tasks.supervised import check_same
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoints import save_whole
+from hexlit.training.evaluation import is_last
 from hexlit.training.loggers import tracked_run
 from hexlit.training.phases import Phase, PhaseClock
 from hexlit.training.task import Evaluation, Session, Task
@@ -252,8 +253,7 @@ class RatingPhase(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Rate, when a rating is due."""
         epoch = trainer.current_epoch
-        last = trainer.should_stop or epoch + 1 == trainer.max_epochs
-        if not last and (epoch + 1) % self._every:
+        if not is_last(trainer) and (epoch + 1) % self._every:
             return
         with self._session.clock.phase("rating", epoch):
             figures = on_writer(lambda: self._rate(epoch))
