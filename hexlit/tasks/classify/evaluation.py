@@ -124,14 +124,15 @@ def fit_baseline(data: ClassifyDataModule) -> tuple[Any, float]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    texts, fitted = data.texts["train"], []
+    texts, labels, fitted = data.texts["train"], data.labels["train"], []
+    words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1)
+    inputs, judged = words.fit_transform(texts), words.transform(data.texts["validation"])
     for strength in STRENGTHS:
-        words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1)
-        pipeline = make_pipeline(words, LogisticRegression(C=strength, max_iter=1000)).fit(texts, data.labels["train"])
-        scores = scores_of(pipeline.predict_proba(data.texts["validation"]), data.labels["validation"])
-        fitted.append((scores["log_loss"], strength, pipeline))
-    _, strength, pipeline = min(fitted, key=lambda one: one[0])
-    return pipeline, strength
+        model = LogisticRegression(C=strength, max_iter=1000).fit(inputs, labels)
+        loss = scores_of(model.predict_proba(judged), data.labels["validation"])["log_loss"]
+        fitted.append((loss, strength, model))
+    _, strength, model = min(fitted, key=lambda one: one[0])
+    return make_pipeline(words, model), strength
 
 
 def data_table(settings: ClassifyTrainConfig) -> pa.Table:
