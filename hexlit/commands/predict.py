@@ -78,9 +78,7 @@ def task_of(checkpoint: Path) -> str:
     """
     from hexlit.training.checkpoints import read_checkpoint
 
-    if not checkpoint.is_file():
-        raise UsageError(f"checkpoint={checkpoint}: there is no such file")
     if checkpoint.suffix == ".safetensors":  # written by `hexlit export`, of networks of Hex alone
         return "hex"
-    settings = read_checkpoint(checkpoint).get("hyper_parameters", {})
-    return str(settings.get("task", "hex"))
+    settings = read_checkpoint(checkpoint, "checkpoint").get("hyper_parameters", {})
+    return str(settings.get("task", "hex"))  # old checkpoints of Hex name no task

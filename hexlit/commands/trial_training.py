@@ -14,7 +14,7 @@ from hexlit.commands.run_folder import requeued
 from hexlit.commands.task_run import train_task
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
-from hexlit.training.budget import spent
+from hexlit.training.budget import progress
 from hexlit.training.config import TrainerConfig
 from hexlit.training.loggers import note_in_wandb
 from hexlit.training.phases import ONCE
@@ -86,7 +86,7 @@ def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, s
 
 def step_of_budget(trainer: L.Trainer) -> int:
     """Number of parts of its budget that a training has spent."""
-    return min(BUDGET_STEPS - 1, int(BUDGET_STEPS * spent(trainer)))
+    return min(BUDGET_STEPS - 1, int(BUDGET_STEPS * progress(trainer, trainer.current_epoch + 1)))
 
 
 class WandbNotes(L.Callback):

@@ -78,8 +78,8 @@ def data_lines(data: Mapping[str, Any]) -> list[str]:
     texts = ", ".join(f"{format_count(count)} of {split}" for split, count in data["texts"].items())
     dropped = data["dropped"]
     lines = [
-        f"texts: {texts}; dropped: {dropped['duplicate']} duplicates ({data['crossing']} of them across splits, "
-        f"{dropped['conflicting']} with another label), {dropped['blank']} blank"
+        f"texts: {texts}; dropped: {dropped['duplicate']} duplicates "
+        f"({dropped['conflicting']} of them with another label), {dropped['blank']} blank"
     ]
     cut = {split: count for split, count in data["cut"].items() if count}
     if cut:

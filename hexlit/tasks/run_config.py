@@ -1,7 +1,7 @@
 """The shared configuration of every task, and the checks that several tasks' settings need. Imports nothing heavy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -51,8 +51,14 @@ class RunConfig(Settings):
 
     @property
     def hardware(self) -> AcceleratorConfig:
-        """The run's settings for the hardware, including the recipe's batch if it has one."""
-        return self.accelerator
+        """The run's settings for the hardware; the recipe's batch stands for an open one."""
+        open_batch = self.batch is not None and self.accelerator.train_batch is None
+        return replace(self.accelerator, train_batch=self.batch) if open_batch else self.accelerator
+
+    @property
+    def batch(self) -> int | None:
+        """Examples in one optimisation step by the recipe; None: the hardware decides."""
+        return None
 
     @property
     def device_defaults(self) -> Mapping[str, LoadingDefaults]:

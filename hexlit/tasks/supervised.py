@@ -4,7 +4,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -20,8 +19,7 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.reporting.run import print_ending
-from hexlit.tasks.run_config import RunConfig
-from hexlit.training.checkpoints import check_whole, checkpoint_file, weights_in_use
+from hexlit.training.checkpoints import checkpoint_file, read_checkpoint, weights_in_use
 from hexlit.training.module import TrainedModule
 from hexlit.training.task import Session, Task
 
@@ -29,23 +27,13 @@ T = TypeVar("T")
 
 
 class SupervisedModule(TrainedModule):
-    """Learns from batches that are named tuples: first the `inputs` of the network, then the rest.
-
-    A checkpoint's hyperparameters are all that a prediction needs; see `load_trained`.
-    """
+    """Learns from batches that are named tuples: first the `inputs` of the network, then the rest."""
 
     inputs: ClassVar[int]
     """Number of a batch's tensors that the network takes."""
 
-    def __init__(self, net: nn.Module, config: RunConfig, profile: DeviceProfile, facts: Mapping[str, Any]) -> None:
-        """Train `net`; `facts` are the hyperparameters beside those of learning."""
-        super().__init__(net, config.optimizer, config.trainer, profile)
-        learning = {"ema_decay": config.trainer.ema_decay, "train_batch": profile.train_batch}
-        self.save_hyperparameters({**facts, "learning": asdict(config.optimizer) | learning})
-
     def output(self, batch: Any) -> Tensor:
-        net = self.net if self.training else self.net_in_use
-        output: Tensor = net(*batch[: self.inputs])
+        output: Tensor = self.net_of_mode(*batch[: self.inputs])
         return output
 
 
@@ -97,6 +85,12 @@ def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], sec
             )
 
 
+def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if an entry of the data differs from its value `was` in the run to continue."""
+    if changed := [name for name, value in was.items() if now.get(name) != value]:
+        raise UsageError(f"data: {changed[0]} differs from that of the run; keep file and settings to resume")
+
+
 def load_trained(
     path: Path, kind: str, make: Callable[[dict[str, Any], dict[str, Tensor]], T], key: str = "checkpoint"
 ) -> T:
@@ -114,17 +108,12 @@ def load_trained(
         UsageError: it is no checkpoint of a `kind`, or a package that it needs is not installed.
     """
     path = checkpoint_file(path, key)
-    if not path.is_file():
-        raise UsageError(f"{key}={path}: there is no such file")
-    check_whole(path, key)
+    saved = read_checkpoint(path, key)
     try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
         return make(saved["hyper_parameters"], weights_in_use(saved["state_dict"]))
     except BlockError as error:
         raise UsageError(f"{key}={path}: {error}") from error
-    except UsageError:
-        raise
-    except Exception as error:  # a broken file can make torch raise anything
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise UsageError(f"{key}={path}: not a checkpoint of a {kind} ({type(error).__name__})") from error
 
 
@@ -144,12 +133,9 @@ def forward_flops(net: nn.Module, *inputs: Tensor) -> int:
     It counts products of matrices, including those of attention; a multiplication and the addition to its sum are two.
     Gates, norms, activations and the look-up of embeddings are left out.
     """
-    was_training = net.training
-    net.eval()
     # With gradients torch uses plain products, which the counter knows, instead of one operator per layer.
-    with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    with evaluating(net), torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         net(*inputs)
-    net.train(was_training)
     return int(counter.get_total_flops())
 
 

@@ -1,6 +1,5 @@
 """Tables of the supervised tasks as files: reading chosen columns, and writing predictions."""
 
-from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +9,6 @@ import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
-from hexlit.parquet import described, write_described
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -28,58 +26,38 @@ def read_table(
         raise UsageError(f"{where}: there is no such file")
     if not path.name.endswith(formats):
         raise UsageError(f"{where}: the name of a table ends in {', '.join(formats)}")
-    lines = pacsv.ParseOptions(newlines_in_values=True)
+    convert.include_columns = names
     try:
         if path.suffix == ".jsonl":
             table = pajson.read_json(path)
-            header = table.column_names
         elif path.suffix == ".parquet":
-            header = pq.read_schema(path).names
-        else:
-            with pacsv.open_csv(path, parse_options=lines) as reader:
-                header = reader.schema.names
-        if missing := [name for name in names if name not in header]:
-            raise UsageError(f"{where}: has no column {', '.join(missing)}; it has {', '.join(header)}")
-        if path.suffix == ".parquet":
             table = pq.read_table(path, columns=names)
-        elif path.suffix != ".jsonl":
-            convert.include_columns = names
+        else:
+            lines = pacsv.ParseOptions(newlines_in_values=True)
             table = pacsv.read_csv(path, parse_options=lines, convert_options=convert)
         table = table.select(names)
         if convert.column_types:
             table = table.cast(pa.schema({name: convert.column_types[name] for name in names}))
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{where}: cannot be read ({first_line(error)})") from error
     if not table.num_rows:
         raise UsageError(f"{where}: the table has no rows")
     return table
 
 
-def write_table(
-    table: pa.Table, target: Path, about: str, columns: Mapping[str, str], distinct: Collection[str] = ()
-) -> None:
+def write_table(table: pa.Table, target: Path) -> None:
     """Write `table` to `target`, CSV or Parquet by its name, whole or not at all.
-
-    Args:
-        about: description of the table.
-        columns: descriptions of its columns by name.
-        distinct: columns with few repeated values.
 
     Raises:
         UsageError: the name has another ending.
     """
-    check_target(target)
-    with replacing(target) as temporary:
-        if target.suffix == ".parquet":
-            write_described(table.cast(described(table.schema, about, columns)), temporary, distinct=distinct)
-        else:
-            pacsv.write_csv(table, temporary)
-
-
-def check_target(target: Path) -> None:
-    """Raise `UsageError` if the name of `target` ends neither in .csv nor in .parquet."""
     if target.suffix not in (".csv", ".parquet"):
         raise UsageError(f"target={target}: the name of a table ends in .csv or .parquet")
+    with replacing(target) as temporary:
+        if target.suffix == ".parquet":
+            pq.write_table(table, temporary, compression="zstd")
+        else:
+            pacsv.write_csv(table, temporary)
 
 
 def first_line(error: BaseException) -> str:

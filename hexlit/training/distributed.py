@@ -30,17 +30,9 @@ class StartedRanks(LightningEnvironment):
         self._ranks = ranks
         self._sees_own_card = sees_own_card
 
-    @property
-    def creates_processes_externally(self) -> bool:
-        return True
-
-    @property
-    def main_address(self) -> str:
-        return self._ranks.address
-
-    @property
-    def main_port(self) -> int:
-        return self._ranks.port
+    creates_processes_externally = True
+    main_address = property(lambda self: self._ranks.address)
+    main_port = property(lambda self: self._ranks.port)
 
     def local_rank(self) -> int:
         return 0 if self._sees_own_card else self._ranks.local_rank

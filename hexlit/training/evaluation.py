@@ -6,6 +6,7 @@ import math
 import os
 import shlex
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,17 @@ from hexlit.errors import UsageError
 from hexlit.training.batches import whole_size
 from hexlit.training.budget import budgets
 from hexlit.training.config import TrainerConfig
-from hexlit.training.phases import FigureDisplay, PhaseClock
+from hexlit.training.phases import Display, PhaseClock
 from hexlit.training.task import Evaluation
 
 log = logging.getLogger(__name__)
 
 
 class EpochPhases(L.Callback):
-    """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the results.
-
-    Attributes:
-        rows: the logged `val.*`, by epoch.
-    """
+    """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the results."""
 
     def __init__(
-        self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples", shown: Collection[str] = ("loss",)
+        self, clock: PhaseClock, display: Display, unit: str = "examples", shown: Collection[str] = ("loss",)
     ) -> None:
         """Rows go to `clock`, mean losses and the validation figures named in `shown` to `display`.
 
@@ -43,22 +40,6 @@ class EpochPhases(L.Callback):
         self._shown = shown
         self._open = contextlib.ExitStack()
         self._phase: Any = None
-        self.rows: dict[int, dict[str, float]] = {}
-
-    @property
-    def state_key(self) -> str:
-        """As in checkpoints of 0.2."""
-        return "ValidationPhase"
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"rows": dict(self.rows)}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.rows = state_dict["rows"]
-
-    def of(self, epoch: int | None) -> dict[str, float]:
-        """Results of validation after `epoch`, None for the latest; empty without validation."""
-        return self.rows.get(max(self.rows, default=0) if epoch is None else epoch, {})
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first step is next."""
@@ -73,15 +54,12 @@ class EpochPhases(L.Callback):
         self._open.close()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The last step is done: show the losses, and keep the results of validation."""
+        """The last step is done: show the losses and the results of validation."""
         self._open.close()
         losses = {name: value for name, value in logged(trainer, "train.").items() if name.endswith("loss")}
-        self._display.update(epoch=trainer.current_epoch, losses=losses)
-        validated = logged(trainer, "val.")
-        if validated:
-            self.rows[trainer.current_epoch] = validated
-            losses = {f"val {name}": value for name, value in validated.items() if name in self._shown}
-            self._display.update(epoch=trainer.current_epoch, losses=losses)
+        validated = {f"val {name}": value for name, value in logged(trainer, "val.").items() if name in self._shown}
+        for shown in filter(None, (losses, validated)):
+            self._display.update(epoch=trainer.current_epoch, losses=shown)
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         """Close the phase; it leaves no row."""
@@ -101,32 +79,24 @@ class EpochPhases(L.Callback):
         self._phase = self._open.enter_context(self._clock.phase(name, epoch, goal=float(batches)))
 
 
-class StopAtTarget(L.Callback):
+@dataclass
+class StopAtTarget:
     """Counts measurements with every figure at its threshold or better; enough of them in a row end the run.
 
     It only decides when a run ends. Figures that judge the run afterwards must come from other examples. Otherwise
     the same figures would have chosen the end of the run and judged it.
-
-    Attributes:
-        least: smallest value of each figure that counts.
-        wanted: measurements in a row that prove the aim.
-        running: present number of measurements in a row that have reached it.
-        proved_after: epochs done when the aim was proved; None before.
-        figures: the figures of the latest measurement, those of `least` only.
     """
 
-    def __init__(self, least: Mapping[str, float], wanted: int) -> None:
-        """End the run once every figure of `least` is reached in `wanted` measurements in a row."""
-        self.least = dict(least)
-        self.wanted = wanted
-        self.running = 0
-        self.proved_after: int | None = None
-        self.figures: dict[str, float] = {}
-
-    @property
-    def state_key(self) -> str:
-        """As in checkpoints of 0.2."""
-        return "Proof"
+    least: Mapping[str, float]
+    """Smallest value of each figure that counts."""
+    evaluations: int
+    """Measurements in a row that prove the aim."""
+    running: int = 0
+    """Present number of measurements in a row that have reached it."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """The figures of the latest measurement, those of `least` only."""
+    proved_after: int | None = None
+    """Epochs done when the aim was proved; None before."""
 
     def judge(self, epochs: int, figures: Mapping[str, Any]) -> bool:
         """Take the measurement after `epochs` epochs; returns whether the aim is proved, which then stays so.
@@ -136,34 +106,14 @@ class StopAtTarget(L.Callback):
         self.figures = {name: float(figures.get(name, math.nan)) for name in self.least}
         reached = all(self.figures[name] >= least for name, least in self.least.items())
         self.running = self.running + 1 if reached else 0
-        if self.proved_after is None and self.running >= self.wanted:
+        if self.proved_after is None and self.running >= self.evaluations:
             self.proved_after = epochs
         return self.proved_after is not None
 
-    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop a resumed run that had already proved itself."""
-        if self.proved_after is not None:
-            trainer.should_stop = True
-
-    def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`: the thresholds, the latest figures, and the number of epochs at the proof."""
-        return {
-            "least": self.least,
-            "evaluations": self.wanted,
-            "running": self.running,
-            "figures": self.figures,
-            "proved_after": self.proved_after,
-        }
-
-    def state_dict(self) -> dict[str, Any]:
-        return self.summary()
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue the count; it starts again if the checkpoint has other thresholds."""
-        if (state_dict["least"], state_dict["evaluations"]) != (self.least, self.wanted):
-            return
-        self.running, self.proved_after = state_dict["running"], state_dict["proved_after"]
-        self.figures = state_dict["figures"]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue the count of `asdict`; it starts again if the checkpoint has other thresholds."""
+        if (state["least"], state["evaluations"]) == (self.least, self.evaluations):
+            self.running, self.proved_after, self.figures = state["running"], state["proved_after"], state["figures"]
 
 
 class EvaluationPhase(L.Callback):
@@ -174,11 +124,11 @@ class EvaluationPhase(L.Callback):
     Attributes:
         prefix: see `Evaluation`.
         latest: figures of the latest measurement.
-        target: gets the figures that are not final, and may end the run; a callback of its own.
+        target: gets the figures that are not final, and may end the run.
         measured_after: epochs done at the latest measurement; None before.
     """
 
-    def __init__(self, measured: Evaluation, clock: PhaseClock, display: FigureDisplay) -> None:
+    def __init__(self, measured: Evaluation, clock: PhaseClock, display: Display) -> None:
         """Measure as `measured` says; rows go to `clock`, figures to `display`."""
         self.target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
         self._measure = measured.measure
@@ -190,17 +140,26 @@ class EvaluationPhase(L.Callback):
         self.measured_after: int | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        return {"latest": dict(self.latest), "measured_after": self.measured_after}
+        target = None if self.target is None else asdict(self.target)
+        return {"latest": dict(self.latest), "measured_after": self.measured_after, "target": target}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.latest = state_dict["latest"]
-        self.measured_after = state_dict.get("measured_after")
+    def on_load_checkpoint(self, trainer: L.Trainer, module: L.LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Continue from a checkpoint; one of 0.2 has the target apart."""
+        states = checkpoint["callbacks"]
+        own = states.get(self.state_key, {})
+        self.latest, self.measured_after = own.get("latest", {}), own.get("measured_after")
+        if self.target is not None and (state := own.get("target") or states.get("Proof")):
+            self.target.load_state_dict(state)
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Stop a resumed run that had already proved itself."""
+        trainer.should_stop |= self.target is not None and self.target.proved_after is not None
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Measure, when a measurement is due."""
         if not self.is_due(trainer):
             return
-        epoch, final = trainer.current_epoch, _is_last(trainer)
+        epoch, final = trainer.current_epoch, is_last(trainer)
         if self.target is not None or not final:
             self.evaluate(epoch, final=False)
         if self.target is not None and self.target.judge(epoch + 1, self.latest):
@@ -213,14 +172,12 @@ class EvaluationPhase(L.Callback):
     def is_due(self, trainer: L.Trainer) -> bool:
         """Whether the epoch that ends now is measured."""
         every = self._every_epochs
-        return every > 0 and (_is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
+        return every > 0 and (is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
 
     def finish(self, epochs: int, *, restored: bool) -> None:
         """Measure the result of a fit of `epochs` epochs: after weights were restored, or after an untimely kill."""
-        if self._every_epochs and restored:  # counted as a further epoch, so that repeating it replaces it
-            self.evaluate(epochs, final=True)
-        elif self._every_epochs and not self.latest:  # killed between the last epoch and the summary
-            self.evaluate(epochs - 1, final=True)
+        if self._every_epochs and (restored or not self.latest):  # none: killed between the last epoch and the summary
+            self.evaluate(epochs if restored else epochs - 1, final=True)  # a further epoch: repeating it replaces it
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network in its present state after `epoch`, and show the figures."""
@@ -230,7 +187,8 @@ class EvaluationPhase(L.Callback):
         self._display.update(epoch=epoch, figures=self.latest)
 
 
-def _is_last(trainer: L.Trainer) -> bool:
+def is_last(trainer: L.Trainer) -> bool:
+    """Whether the epoch that ends now is the last one."""
     return trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
 
 
@@ -256,45 +214,45 @@ class EarlyStopping(L.Callback):
         restored: whether the module has the weights of an earlier epoch than its last again.
     """
 
-    def __init__(self, config: TrainerConfig, measured: str | None = None) -> None:
-        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
-
-        Metrics that begin with `measured.` are not logged in every epoch.
-        """
+    def __init__(self, config: TrainerConfig) -> None:
+        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights."""
         self.monitor, self._mode, self._patience = config.monitor, config.monitor_mode, config.patience
-        self._sign = 1.0 if config.monitor_mode == "max" else -1.0
-        self._rare = () if measured is None else (f"{measured}.",)
         self.best: float | None = None
         self.best_epoch: int | None = None
         self.restored = False
         self._waited = 0
-        self._seen = False
         self._weights: dict[str, Tensor] | None = None
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already ended early."""
-        self._stop_if_in_vain(trainer)
+        trainer.should_stop |= self.in_vain
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Forget the metric; Lightning would keep it through epochs that do not measure it."""
         trainer.callback_metrics.pop(self.monitor, None)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Compare the epoch with the best one."""
+        """Compare the epoch with the best one.
+
+        Raises:
+            UsageError: nothing has the metric's name, although others of its kind are measured or the run ends.
+        """
         metrics = trainer.callback_metrics
         if self.monitor not in metrics:
-            self._check_name(trainer)
+            kind = self.monitor.partition(".")[0] + "."
+            if self.best is None and (is_last(trainer) or any(str(name).startswith(kind) for name in metrics)):
+                names = ", ".join(sorted(map(str, metrics)))
+                raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {names}")
             return
-        self._seen = True
-        value = float(metrics[self.monitor])
-        if not math.isnan(value) and (self.best is None or self._sign * value > self._sign * self.best):
+        value, best = float(metrics[self.monitor]), self.best
+        if not math.isnan(value) and (best is None or (value > best if self._mode == "max" else value < best)):
             self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
             if self._patience is not None:
                 state = pl_module.state_dict()  # views, which the next step would change
                 self._weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
         else:
             self._waited += 1
-        self._stop_if_in_vain(trainer)
+        trainer.should_stop |= self.in_vain
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Restore the best weights: parameters, running averages and statistics of batch norm."""
@@ -308,48 +266,26 @@ class EarlyStopping(L.Callback):
         return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
 
     def state_dict(self) -> dict[str, Any]:
-        return {
-            "monitor": [self.monitor, self._mode],
-            "best": self.best,
-            "best_epoch": self.best_epoch,
-            "waited": self._waited,
-            "weights": self._weights,
-        }
+        own = {"best": self.best, "best_epoch": self.best_epoch, "waited": self._waited, "weights": self._weights}
+        return {"monitor": [self.monitor, self._mode], **own}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a checkpoint.
+        """Continue from a checkpoint; without kept weights the search for the best begins here.
 
         Raises:
             UsageError: it was written with another metric.
         """
-        saved, present = state_dict["monitor"], [self.monitor, self._mode]
-        for key, was, value in zip(("monitor", "monitor_mode"), saved, present, strict=True):
-            if was != value:
-                raise UsageError(
-                    f"trainer.{key}={value}: the run was started with trainer.{key}={was}; keep it to resume"
-                )
-        if self._patience is not None and state_dict["weights"] is None:
-            return  # the best epoch's weights were not kept, so the search for the best begins here
-        self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
-        self._waited, self._seen = state_dict["waited"], self.best is not None
-        self._weights = None if self._patience is None else state_dict["weights"]
+        if state_dict["monitor"] != [self.monitor, self._mode]:
+            was = " and trainer.monitor_mode=".join(state_dict["monitor"])
+            raise UsageError(f"trainer.monitor: the run was started with trainer.monitor={was}; keep them to resume")
+        if self._patience is None or state_dict["weights"] is not None:
+            self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
+            self._waited, self._weights = state_dict["waited"], state_dict["weights"]
 
     @property
     def in_vain(self) -> bool:
         """Whether `trainer.patience` is used up."""
         return self._patience is not None and self._waited >= self._patience
-
-    def _stop_if_in_vain(self, trainer: L.Trainer) -> None:
-        if self.in_vain:
-            trainer.should_stop = True
-
-    def _check_name(self, trainer: L.Trainer) -> None:
-        """Tell an epoch without a measurement from an unknown name, as early as possible."""
-        names = sorted(map(str, trainer.callback_metrics))
-        rooms = (self.monitor.partition(".")[0] + ".", *self._rare)
-        everything = trainer.current_epoch + 1 == trainer.max_epochs or any(name.startswith(rooms) for name in names)
-        if not self._seen and everything:
-            raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}")
 
 
 PROVED, ALL_EPOCHS, PATIENCE, STOPPED, INTERRUPTED = "proved", "epochs", "trainer.patience", "stopped", "interrupted"
@@ -374,7 +310,7 @@ def ending_of(
         why = ALL_EPOCHS
     else:
         why = next(iter(settings), PATIENCE if stopping.in_vain else STOPPED)
-    proof = None if target is None else target.summary()
+    proof = None if target is None else asdict(target)
     return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "proof": proof}
 
 

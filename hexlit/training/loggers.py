@@ -17,7 +17,7 @@ from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files, TrackedRun
 from hexlit.training.config import LoggerConfig
 from hexlit.training.phases import Phase
-from hexlit.training.tables import read_table, write_table
+from hexlit.training.tables import EpochTable
 
 
 class MetricsCsv(Checkpoint):
@@ -30,11 +30,7 @@ class MetricsCsv(Checkpoint):
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "metrics.csv"
-        rows = read_table(self.path, lambda row: (int(row["epoch"]), row))
-        self._rows: dict[int, Mapping[str, Any]] = dict(rows)
-        columns = rows[0][1] if rows else ()
-        self._columns: dict[str, None] = dict.fromkeys(["epoch", "step", *columns])  # a set that keeps its order
+        self.table = EpochTable(folder / "metrics.csv")
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Forget the previous epoch; Lightning would keep values that this one does not log."""
@@ -42,33 +38,27 @@ class MetricsCsv(Checkpoint):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write the row."""
-        if not trainer.is_global_zero:
-            return
-        logged = {dotted(name): float(value) for name, value in trainer.logged_metrics.items()}
-        epoch = trainer.current_epoch
-        self._rows[epoch] = {"epoch": epoch, "step": trainer.global_step - 1} | logged
-        self._columns.update(dict.fromkeys(logged))
-        self._write()
+        if trainer.is_global_zero:
+            logged = {dotted(name): float(value) for name, value in trainer.logged_metrics.items()}
+            self.table.append({"epoch": trainer.current_epoch, "step": trainer.global_step - 1} | logged)
 
-    def resume(self, epoch: int) -> None:
-        """Drop the rows of `epoch` and later, which the run repeats; the columns stay."""
-        self._rows = {number: row for number, row in self._rows.items() if number < epoch}
-        self._write()
+    def validation(self, epoch: int | None = None) -> dict[str, float]:
+        """The logged `val.*` of `epoch`, None for the latest with some; empty without validation."""
+        found: dict[str, float] = {}
+        for row in self.table.rows:
+            if epoch is None or row["epoch"] == epoch:
+                names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
+                found = {name.removeprefix("val."): float(row[name]) for name in names} or found
+        return found
 
     def columns(self) -> dict[str, list[float]]:
         """Values of every metric over the epochs, without missing values and values that are no numbers."""
-        columns: dict[str, list[float]] = {name: [] for name in self._columns}
-        for row in self._in_order():
+        columns: dict[str, list[float]] = {}
+        for row in self.table.rows:
             for name, value in row.items():
                 if value != "" and math.isfinite(number := float(value)):
-                    columns[name].append(number)
+                    columns.setdefault(name, []).append(number)
         return columns
-
-    def _in_order(self) -> list[Mapping[str, Any]]:
-        return [self._rows[epoch] for epoch in sorted(self._rows)]
-
-    def _write(self) -> None:
-        write_table(self.path, self._columns, self._in_order())
 
 
 class WandbRows(Logger):
@@ -158,13 +148,10 @@ def build_loggers(config: LoggerConfig, folder: Path, names: MetricTable, **desc
 
     `names` is the table of names, `description` that of the run on W&B; see `open_run`. Only rank 0 opens a run.
     """
-    loggers: list[Logger] = []
-    if config.wandb.mode != "disabled" and ranks().writes:
-        tracked = open_run(config.wandb, folder, **description)
-        loggers += [] if tracked is None else [WandbRows(tracked, names)]
-    if config.tensorboard:
-        loggers.append(EventFiles(folder, names))
-    return loggers
+    wanted = config.wandb.mode != "disabled" and ranks().writes
+    tracked = open_run(config.wandb, folder, **description) if wanted else None
+    loggers: list[Logger] = [] if tracked is None else [WandbRows(tracked, names)]
+    return [*loggers, EventFiles(folder, names)] if config.tensorboard else loggers
 
 
 def wandb_rows(loggers: Sequence[Any]) -> WandbRows | None:
@@ -178,16 +165,14 @@ def tracked_run(loggers: Sequence[Any]) -> TrackedRun | None:
     return None if rows is None else rows.tracked
 
 
-def note_in_wandb(
-    loggers: Sequence[Logger], *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None
-) -> None:
-    """Write entries into the configuration and the summary of the W&B run, if there is one among `loggers`.
+def note_in_wandb(loggers: Sequence[Logger], **entries: Mapping[str, Any]) -> None:
+    """Write entries into the `config` or the `summary` of the W&B run, if there is one among `loggers`.
 
     Existing entries of the same name are replaced, the others stay. Call it before `close_loggers`.
     """
     tracked = tracked_run(loggers)
     if tracked is not None:
-        tracked.note(config=config, summary=summary)
+        tracked.note(**entries)
 
 
 def close_loggers(loggers: Sequence[Logger], failed: bool = False) -> None:

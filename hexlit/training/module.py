@@ -6,7 +6,8 @@ And its guard against losses and gradients that are no numbers.
 import logging
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,10 +61,20 @@ class TrainedModule(L.LightningModule):
     """
 
     def __init__(
-        self, net: nn.Module, optimizer: OptimizerConfig, trainer: TrainerConfig, profile: DeviceProfile
+        self,
+        net: nn.Module,
+        optimizer: OptimizerConfig,
+        trainer: TrainerConfig,
+        profile: DeviceProfile,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """Train `net` as `optimizer` and `trainer` say, on the device of `profile`."""
+        """Train `net` as `optimizer` and `trainer` say, on the device of `profile`.
+
+        A checkpoint has the `facts` and the settings of learning as its hyperparameters.
+        """
         super().__init__()
+        learning = {"ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
+        self.save_hyperparameters({**(facts or {}), "learning": asdict(optimizer) | learning})
         self.automatic_optimization = False
         self._first_seed = torch.initial_seed()
         self.layout = torch.channels_last if profile.channels_last else torch.contiguous_format
@@ -105,6 +116,11 @@ class TrainedModule(L.LightningModule):
         return self.net if self.average is None else self.average.module
 
     @property
+    def net_of_mode(self) -> nn.Module:
+        """The network in training, else `net_in_use`."""
+        return self.net if self.training else self.net_in_use
+
+    @property
     def learning_rate(self) -> float:
         """The learning rate of the latest step; 0 before the first."""
         return self._learning_rate
@@ -132,10 +148,9 @@ class TrainedModule(L.LightningModule):
             with torch.autocast(self.device.type, enabled=False):
                 optimizer.step()
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            advice = "choose a smaller net, or optimizer=adamw_bf16 or optimizer=adafactor"
-            raise UsageError(f"training: {self.device} has no memory for the optimizer's state; {advice}") from error
+            if is_out_of_memory(error):
+                raise UsageError(f"training: {self.device} has no memory for the state of optimizer.name") from error
+            raise
         optimizer.zero_grad()
         self._learning_rate = float(optimizer.param_groups[0]["lr"])
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
@@ -210,18 +225,11 @@ class TrainedModule(L.LightningModule):
         """The configured optimizer, its learning rate following the progress of the run."""
         lr = scaled_lr(self.optimizer_config, self.profile.train_batch)
         optimizer = build_optimizer(self.optimizer_config, self.net, fused=self.profile.fused_optimizer, lr=lr)
-        factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer))
+        factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer, self.current_epoch))
         return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["micro_batch"] = {"asked": self.profile.micro_batch, "fits": self.micro_batch}
-
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the micro-batch. A checkpoint is saved within the end of its epoch."""
-        saved = checkpoint.get("micro_batch", {})
-        if saved.get("asked") == self.profile.micro_batch and saved["fits"] < self.micro_batch:
-            self.micro_batch = saved["fits"]
-            log.info("continuing with %d examples at once, as memory ran out before", self.micro_batch)
+        """Count the epoch as done: a checkpoint is saved within its end."""
         progress = checkpoint["loops"]["fit_loop"]["epoch_progress"]
         for part in ("current", "total"):
             progress[part]["completed"] = progress[part]["processed"]
@@ -237,24 +245,16 @@ class TrainedModule(L.LightningModule):
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                reason, tried = " ".join(str(error).split())[:120], min(self.micro_batch, examples)
-                full = f"training: {self.device} is out of memory"
-                if self.ranks.several:
-                    least = max(2, self.micro_batch // 2)
-                    raise UsageError(f"{full} ({reason}); set accelerator.micro_batch={least}") from error
-                if tried == 1:
-                    advice = "choose a smaller net, or accelerator.checkpoint_gradients=true"
-                    raise UsageError(f"{full} with a single example ({reason}); {advice}") from error
+                tried = min(self.micro_batch, examples)
+                full = f"out of memory with {tried} examples at once ({' '.join(str(error).split())[:120]})"
+                if tried == 1 or self.ranks.several:
+                    advice = "lower accelerator.micro_batch, or set accelerator.checkpoint_gradients=true"
+                    raise UsageError(f"training: {self.device} is {full}; {advice}") from error
             # Only here, after the exception is gone, can its memory be freed.
             self.zero_grad()
             release(self.device)
             self.micro_batch = (tried + 1) // 2
-            log.warning(
-                "out of memory with %d examples at once (%s); continuing with %d, and with the same examples a step",
-                tried,
-                reason,
-                self.micro_batch,
-            )
+            log.warning("%s; continuing with %d, and with the same examples a step", full, self.micro_batch)
 
     def _gradients(self, batch: Any) -> dict[str, Tensor]:
         """Add up the gradients of a batch; returns the means of its losses."""
@@ -282,6 +282,8 @@ class TrainedModule(L.LightningModule):
         return equal_parts_of(batch, math.ceil(most / self.micro_batch))
 
 
+ADVICE = "lower optimizer.lr, or use accelerator.precision=32-true"
+
 TOO_MANY_SKIPPED = 10
 """Steps in a row without finite gradients that end a run."""
 
@@ -299,13 +301,11 @@ class FiniteGuard(L.Callback):
         """The batch is saved in `folder`."""
         self._path = folder / "nan_batch.pt"
         self._unseen: tuple[Callable[[], float], Any, int] | None = None
-        self._steps = 0
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Check the loss of the step before."""
-        self._steps += 1
         self._look(trainer)
         self._unseen = (on_its_way(outputs["loss"]), batch, batch_idx)
 
@@ -313,29 +313,15 @@ class FiniteGuard(L.Callback):
         """Check the loss of the last step, and count the skipped steps."""
         self._look(trainer)
         self._unseen = None
-        skipped = int(getattr(pl_module, "skipped_steps", 0))
+        epoch, steps = trainer.current_epoch, trainer.num_training_batches
+        skipped, in_a_row = (int(getattr(pl_module, name, 0)) for name in ("skipped_steps", "skipped_in_a_row"))
         pl_module.log("steps.skipped", float(skipped))
-        self._refuse_skipped(pl_module, TOO_MANY_SKIPPED)
+        if in_a_row >= TOO_MANY_SKIPPED:
+            missed = f"none of the latest {in_a_row} steps had finite gradients (epoch {epoch})"
+            raise UsageError(f"training: {missed}; {ADVICE}")
         if skipped:
-            log.warning(
-                "epoch %d: %d of %d steps had gradients that were not finite, and changed no weight",
-                trainer.current_epoch,
-                skipped,
-                trainer.num_training_batches,
-            )
-
-    def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """A run of fewer steps has learned nothing if it skipped them all."""
-        if self._steps:
-            self._refuse_skipped(pl_module, self._steps)
-
-    def _refuse_skipped(self, module: L.LightningModule, most: int) -> None:
-        in_a_row = int(getattr(module, "skipped_in_a_row", 0))
-        if in_a_row >= most:
-            raise UsageError(
-                f"training: none of the latest {in_a_row} steps had finite gradients (epoch {module.current_epoch}); "
-                "lower optimizer.lr, or use accelerator.precision=32-true"
-            )
+            what = f"{skipped} of {steps} steps had gradients that were not finite, and changed no weight"
+            log.warning("epoch %d: %s", epoch, what)
 
     def _look(self, trainer: L.Trainer) -> None:
         if self._unseen is None:
@@ -347,7 +333,5 @@ class FiniteGuard(L.Callback):
         tensors = [tensor.cpu() for tensor in tensors_of(batch)]
         with replacing(self._path) as part:
             torch.save({"batch": tensors, "epoch": trainer.current_epoch, "step": step, "loss": loss}, part)
-        raise UsageError(
-            f"training: the loss is {loss} at step {step} of epoch {trainer.current_epoch}; the batch is saved "
-            f"in {self._path}; lower optimizer.lr, or use accelerator.precision=32-true"
-        )
+        where = f"step {step} of epoch {trainer.current_epoch}; the batch is saved in {self._path}"
+        raise UsageError(f"training: the loss is {loss} at {where}; {ADVICE}")

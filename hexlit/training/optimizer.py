@@ -133,17 +133,14 @@ class AdamWBf16(_ByParameter):
 
     def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
         """As for every optimizer, with new random draws."""
-        self._generators: dict[torch.device, torch.Generator] = {}
+        group = self.param_groups[0]
+        self._generator = torch.Generator(group["params"][0].device).manual_seed(group["seed"])
         loss = super().step(closure)
-        self.param_groups[0]["seed"] = (self.param_groups[0]["seed"] + 1) % 2**63
+        group["seed"] = (group["seed"] + 1) % 2**63
         return loss
 
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        device = parameter.device
-        if device not in self._generators:
-            self._generators[device] = torch.Generator(device).manual_seed(self.param_groups[0]["seed"])
-        generator = self._generators[device]
-        state = self.state[parameter]
+        state, generator = self.state[parameter], self._generator
         if not state:
             state["step"] = 0
             state["exp_avg"] = torch.zeros_like(parameter, dtype=torch.bfloat16)

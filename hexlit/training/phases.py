@@ -1,13 +1,12 @@
 """The phases of a run and their times: one row of `phases.csv` for every finished phase of every epoch."""
 
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.training.tables import read_table, write_table
@@ -41,16 +40,11 @@ DEVICE = ("peak_device_bytes", "not_measured")
 PER_SECOND = "_per_second"
 """Suffix of the name of a rate; the name of the counted unit comes before it."""
 
-SUMS = ("epochs", "wall_seconds", "cpu_seconds", "work_seconds", "network_seconds", "busy_seconds", "watched_seconds")
-"""Numbers of `PhaseTotals` that add up over phases."""
+SUMS = ("cpu_seconds", "work_seconds", "network_seconds", "wall_seconds")
+"""Times of `PhaseTotals` that add up over phases."""
 
-
-Number = TypeVar("Number", int, float)
-
-
-def added(left: Number | None, right: Number | None) -> Number | None:
-    """The sum; an unmeasured value counts as nothing. None where neither was measured."""
-    return left if right is None else right if left is None else left + right
+FIGURES = ("device_utilisation", "peak_device_bytes")
+"""Figures of the device in `PhaseTotals`."""
 
 
 @dataclass
@@ -69,21 +63,29 @@ class PhaseTotals:
     """Part of `work_seconds` that was spent waiting for the network."""
     counts: Counter[str] = field(default_factory=Counter)
     """Amount of work, by unit; a unit that was never counted is missing."""
-    busy_seconds: float | None = None
-    """Part of `watched_seconds` while the device worked."""
-    watched_seconds: float = 0.0
-    """Part of `wall_seconds` with known activity of the device."""
+    device_utilisation: float | None = None
+    """Share of the time that the device worked, 0 to 1; on a cpu, share of its threads' time."""
     peak_device_bytes: int | None = None
     """Largest amount of the device's own memory that tensors took."""
     not_measured: str = ""
     """Why figures of the device are None, for the latest of the phases."""
 
-    @property
-    def device_utilisation(self) -> float | None:
-        """Share of the time that the device worked, 0 to 1; on a cpu, share of its threads' time."""
-        if self.busy_seconds is None or self.watched_seconds <= 0.0:
-            return None
-        return self.busy_seconds / self.watched_seconds
+    @classmethod
+    def of(cls, parts: Iterable["PhaseTotals"]) -> "PhaseTotals":
+        """The sum of `parts`; a number that only some of them have is the sum of these."""
+        own = list(parts)
+        known = {name: [value for part in own if (value := getattr(part, name)) is not None] for name in SUMS}
+        total = cls(sum(part.epochs for part in own), **{name: sum(some) for name, some in known.items() if some})
+        for part in own:
+            total.counts.update(part.counts)
+            total.not_measured = part.not_measured
+        watched = [part for part in own if part.device_utilisation is not None and part.wall_seconds > 0]
+        if watched:
+            busy = sum((part.device_utilisation or 0) * part.wall_seconds for part in watched)
+            total.device_utilisation = busy / sum(part.wall_seconds for part in watched)
+        peaks = (part.peak_device_bytes for part in own if part.peak_device_bytes is not None)
+        total.peak_device_bytes = max(peaks, default=None)
+        return total
 
     @property
     def outside_network_share(self) -> float | None:
@@ -99,40 +101,17 @@ class PhaseTotals:
 
     def as_dict(self, units: Sequence[str]) -> dict[str, float | int | str | None]:
         """Every number, and every count and rate of `units`, by column."""
-        return {
-            **{name: getattr(self, name) for name in TIMES},
-            **{unit: self.counts.get(unit) for unit in units},
-            **{unit + PER_SECOND: self.rate(unit) for unit in units},
-            **{name: getattr(self, name) for name in DEVICE},
-        }
-
-    def include(self, other: "PhaseTotals") -> None:
-        """Add the numbers of `other`; a number of only one of the two is kept."""
-        for name in SUMS:
-            setattr(self, name, added(getattr(self, name), getattr(other, name)))
-        self.counts.update(other.counts)
-        if other.peak_device_bytes is not None:
-            self.peak_device_bytes = max(self.peak_device_bytes or 0, other.peak_device_bytes)
-        self.not_measured = other.not_measured
+        counts = {unit: self.counts.get(unit) for unit in units}
+        rates = {unit + PER_SECOND: self.rate(unit) for unit in units}
+        first, last = ({name: getattr(self, name) for name in names} for names in (TIMES, DEVICE))
+        return {**first, **counts, **rates, **last}
 
     def read_device(self, gauge: DeviceGauge | None, started: float) -> None:
         """Read the device over the whole of this phase, since `started` on `time.monotonic()`."""
-        if gauge is None:
-            return
-        figures = gauge.read(started, self.wall_seconds, self.cpu_seconds or 0.0)
-        if figures.device_utilisation is not None:
-            self.watched_seconds = self.wall_seconds
-            self.busy_seconds = figures.device_utilisation * self.wall_seconds
-        self.peak_device_bytes = figures.peak_device_bytes
-        self.not_measured = "; ".join(f"{name}: {reason}" for name, reason in figures.reasons.items())
-
-
-def total_of(parts: Iterable[PhaseTotals]) -> PhaseTotals:
-    """The sum of `parts`."""
-    total = PhaseTotals()
-    for part in parts:
-        total.include(part)
-    return total
+        if gauge is not None:
+            figures = gauge.read(started, self.wall_seconds, self.cpu_seconds or 0.0)
+            self.device_utilisation, self.peak_device_bytes = figures.device_utilisation, figures.peak_device_bytes
+            self.not_measured = "; ".join(f"{name}: {reason}" for name, reason in figures.reasons.items())
 
 
 Row = tuple[int, str, PhaseTotals]
@@ -143,22 +122,13 @@ def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
     """The rows of a table of phases that count `units`; raises `UsageError` as `read_table` does."""
 
     def parse(row: dict[str, str]) -> Row:
-        times = {name: float(row[name]) if row.get(name) else None for name in TIMES}
-        if not all(math.isfinite(seconds or 0) for seconds in times.values()):
-            raise ValueError("a time is no finite number")
-        wall_seconds, utilisation = float(row["wall_seconds"]), times["device_utilisation"]
-        totals = PhaseTotals(
-            epochs=1,
-            wall_seconds=wall_seconds,
-            cpu_seconds=times["cpu_seconds"],
-            work_seconds=float(row["work_seconds"]),
-            network_seconds=times["network_seconds"],
-            counts=Counter({unit: int(row[unit]) for unit in units if row.get(unit)}),
-            busy_seconds=None if utilisation is None else utilisation * wall_seconds,
-            watched_seconds=0.0 if utilisation is None else wall_seconds,
-            peak_device_bytes=int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None,
-            not_measured=row.get("not_measured") or "",
-        )
+        texts = ("phase", "not_measured")
+        numbers: dict[str, Any] = {name: float(value) for name, value in row.items() if value and name not in texts}
+        numbers["peak_device_bytes"] = int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None
+        counts = Counter({unit: int(numbers[unit]) for unit in units if unit in numbers})
+        figures: dict[str, Any] = {name: numbers.get(name) for name in (*SUMS, *FIGURES)}
+        figures["wall_seconds"] = numbers["wall_seconds"]
+        totals = PhaseTotals(1, counts=counts, not_measured=row.get("not_measured") or "", **figures)
         return int(row["epoch"]), row["phase"], totals
 
     return read_table(path, parse)
@@ -206,7 +176,8 @@ class Phase:
         if not counts.keys() <= set(self._clock.units):
             raise ValueError(f"{', '.join(counts)}: this clock counts {', '.join(self._clock.units)}")
         self.counts.update(counts)
-        self.network_seconds = added(self.network_seconds, network_seconds)
+        if network_seconds is not None:
+            self.network_seconds = (self.network_seconds or 0.0) + network_seconds
 
     def advance(self, done: float, **figures: float) -> None:
         """Report the progress of the phase: `done` of `goal`, with the current `figures`. A call takes microseconds."""
@@ -321,12 +292,11 @@ class PhaseClock:
         seconds, cpu_seconds = max(0.0, until - since), max(0.0, self._booked[1] - since_cpu)
         part = PhaseTotals(wall_seconds=seconds, cpu_seconds=cpu_seconds, work_seconds=seconds)
         part.read_device(self._gauge, since)
-        epoch, name = self._outside
-        row = self.epoch_rows(epoch).get(name)
-        if row is None:
-            row = PhaseTotals(epochs=1)
-            self._rows.append((epoch, name, row))
-        row.include(part)
+        for number, (epoch, name, row) in enumerate(self._rows):
+            if (epoch, name) == self._outside:
+                self._rows[number] = epoch, name, PhaseTotals.of([row, part])
+                return
+        self._rows.append((*self._outside, replace(part, epochs=1)))
 
     def resume(self, epoch: int) -> None:
         """Forget the rows of `epoch` and later, which the run repeats."""
@@ -336,7 +306,7 @@ class PhaseClock:
     def totals(self) -> dict[str, PhaseTotals]:
         """Time and work of each phase over all epochs, in the order of the phases' first appearance."""
         names = dict.fromkeys(name for _, name, _ in self._rows)
-        return {name: total_of(row for _, phase, row in self._rows if phase == name) for name in names}
+        return {name: PhaseTotals.of(row for _, phase, row in self._rows if phase == name) for name in names}
 
     def seconds_of(self, *names: str) -> float:
         """Wall time of the phases `names` so far, or of all without names; 0 for phases that never came."""
@@ -352,12 +322,12 @@ class PhaseClock:
 
     def epoch_total(self, epoch: int) -> PhaseTotals:
         """Time and work of all phases of `epoch` so far."""
-        return total_of(row for at, _, row in self._rows if at == epoch)
+        return PhaseTotals.of(row for at, _, row in self._rows if at == epoch)
 
     def steady(self, name: str) -> PhaseTotals:
         """The phase `name` over all epochs but the first, which warms up; over the first if it is the only one."""
         rows = [row for _, phase, row in self._rows if phase == name]
-        return total_of(rows[1:] or rows)
+        return PhaseTotals.of(rows[1:] or rows)
 
     def _write(self) -> None:
         if self.path is not None:
@@ -365,17 +335,13 @@ class PhaseClock:
             write_table(self.path, ("epoch", "phase", *PhaseTotals().as_dict(self.units)), rows)
 
 
-class FigureDisplay(Protocol):
-    """Shows the losses and figures of a run."""
+class Display(PhaseListener, Protocol):
+    """Shows the phases of a run, its losses and its figures; in its `with` block it may take over the terminal."""
 
     def update(
         self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None
     ) -> None:
         """Show the losses of `epoch`, the figures of its evaluation, or both."""
-
-
-class Display(FigureDisplay, PhaseListener, Protocol):
-    """Shows the phases too; in its `with` block it may take over the terminal."""
 
     def __enter__(self) -> Self: ...
 

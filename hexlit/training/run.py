@@ -21,8 +21,8 @@ from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget
-from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_sound
+from hexlit.training.budget import Budget, Cost
+from hexlit.training.checkpoints import CHECKPOINTS, LAST, WholeCheckpoints, read_checkpoint
 from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
@@ -117,7 +117,7 @@ class _Run:
         L.seed_everything(config.seed, workers=True, verbose=False)
         task.set_up(Session(self.folder, self.profile, clock, display, self.first_epoch, options.trial, deadline))
         task.module.clock = self.usage.steps
-        self.usage.steps.resume(self.first_epoch)
+        self.usage.steps.table.resume(self.first_epoch)
 
         self.loggers = build_loggers(
             config.logger,
@@ -126,7 +126,7 @@ class _Run:
             name=options.run_name or f"{config.name}-{self.folder.name}",
             kind="trial" if options.trial else "train",
             tags=options.tags,
-            facts=described(config, self.profile) | dict(options.facts),
+            facts={**described(config, self.profile), **options.facts},
             resumed=config.resume is not None,
             own_name=options.trial,
         )
@@ -134,32 +134,31 @@ class _Run:
         if self.wandb is not None:
             clock.listeners.append(self.wandb)
         self.metrics = MetricsCsv(self.folder)
-        self.metrics.resume(self.first_epoch)
+        self.metrics.table.resume(self.first_epoch)
 
         measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
-        self.phases = EpochPhases(clock, display, task.unit, task.shown)
         self.evaluation = EvaluationPhase(measured, clock, display)
-        self.stopping = EarlyStopping(config.trainer, measured.prefix or None)
-        self.cost = Cost(task.forward_flops(), task.training_flops(), task.forward_passes, clock, started, earlier)
-        budgets: list[Budget] = []
-        if deadline is not None:
-            budgets.append(TimeBudget(deadline, lambda: clock.seconds_of(COMPILING)))
-        if config.trainer.max_flops is not None:
-            budgets.append(FlopBudget(config.trainer.max_flops, lambda: self.cost.flops))
-        self.trainer = self._trainer(budgets)
+        self.stopping = EarlyStopping(config.trainer)
+        self.cost = Cost(task, clock, started, earlier)
+        limits = (
+            ("trainer.max_time", config.trainer.max_seconds, lambda: time.monotonic() - started),
+            ("trainer.max_flops", config.trainer.max_flops, lambda: self.cost.flops),
+        )
+        self.trainer = self._trainer([Budget(name, most, used) for name, most, used in limits if most is not None])
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
         config, task, profile = self.config, self.task, self.profile
         # Lightning calls each hook of all callbacks in this order.
         callbacks: list[L.Callback] = [
-            self.phases,  # first, for a phase spans the work of all others
+            EpochPhases(
+                self.clock, self.display, task.unit, task.shown
+            ),  # first, for a phase spans the work of all others
             self.usage.steps,
             FiniteGuard(self.folder),  # before anything reads the epoch's figures
             LambdaCallback(on_train_epoch_end=self._log_figures),
             *budgets,  # before the evaluation: the last epoch is measured finally
             *task.before_evaluation(self.evaluation.is_due),
             self.evaluation,
-            *filter(None, [self.evaluation.target]),
             *task.callbacks(),
             self.stopping,  # after all that logs, for it reads one of these figures
             self.cost,
@@ -191,7 +190,7 @@ class _Run:
         """Train from `checkpoint` on, measure the result, and close what the task holds; returns summary entries."""
         task, trainer, clock = self.task, self.trainer, self.clock
         figures: dict[str, Any] = {"compile_seconds": None}
-        failed, interrupted = True, False
+        failed = True
         try:
             with self.usage.sampling(), self.display:
                 if self.first_epoch < self.config.trainer.max_epochs:
@@ -212,14 +211,12 @@ class _Run:
                 ending = self._ending(interrupted_after=self.first_epoch)
                 self._show_ending(ending, measured_after=self.evaluation.measured_after)
                 stop.add_note(TOLD)
-                interrupted = True
+                self._track_files()
             raise
         finally:
             task.close()  # Lightning tears the data down only after a fit that ended well
             leave_ranks()
             if failed:
-                if interrupted:
-                    self._track_files()
                 close_loggers(self.loggers, failed)
         return figures
 
@@ -237,7 +234,7 @@ class _Run:
             "cost": self.cost.summary(),
             "epochs": self.trainer.current_epoch,
             "ending": ending,
-            "val": self.phases.of(stopping.best_epoch if stopping.restored else None),
+            "val": self.metrics.validation(stopping.best_epoch if stopping.restored else None),
             "best": stopping.summary(),
             "phases": self.clock.summary(),
             "learning_rate": scaled_lr(config.optimizer, self.profile.train_batch),
@@ -264,7 +261,7 @@ class _Run:
 
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
         """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""
-        figures = self.evaluation.latest if self.evaluation.prefix else self.phases.of(None)
+        figures = self.evaluation.latest if self.evaluation.prefix else self.metrics.validation()
         self.task.show_ending(ending, {**figures, **facts}, command_to_go_on(self.folder, self.config.trainer))
 
     def _track_files(self, **facts: Any) -> None:
@@ -300,19 +297,19 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     """The checkpoint to continue from and the first epoch to do; None for a run without one, new or killed early.
 
     Raises:
-        UsageError: no checkpoint is whole, or the run was started with other settings.
+        UsageError: the checkpoint is damaged, or the run was started with other settings.
     """
-    newest = None if config.resume is None else newest_sound(folder)
-    if newest is None:
+    path = folder / CHECKPOINTS / LAST
+    if config.resume is None or not path.exists():
         return None, 0
-    path, checkpoint = newest
+    checkpoint = read_checkpoint(path)
     saved = checkpoint["hyper_parameters"]
     task.check_resume(saved, folder)
     learning = {**vars(config.optimizer), "ema_decay": config.trainer.ema_decay}
     for name, value in learning.items():
         was = saved.get("learning", learning).get(name, value)
         if was != value:  # the checkpoint's value would win: its optimizer and its schedule are taken over
-            key = f"trainer.{name}" if name == "ema_decay" else f"optimizer.{name}"
+            key = f"{'trainer' if name == 'ema_decay' else 'optimizer'}.{name}"
             raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
     done = int(checkpoint["epoch"]) + 1
     if done > config.trainer.max_epochs:
@@ -331,25 +328,7 @@ def describe_device(profile: DeviceProfile) -> str:
 
 
 def quiet_lightning() -> None:
-    """Keep Lightning's greetings and a deprecation inside Lightning off the terminal; its other warnings stay."""
-    for message in (
-        r".*isinstance\(treespec, LeafSpec\)",
-        r".*does not have many workers",
-        # The module takes its part of a batch and times the transfer to the device, whichever loader it comes from.
-        r"You have overridden `(on_before_batch_transfer|transfer_batch_to_device)`",
-        r"You defined a `validation_step` but have no `val_dataloader`",
-        # The module adds the losses up over the ranks before it logs them.
-        r"It is recommended to use `self.log",
-        r"The `srun` command is available on your system but is not used",
-        # Not every metric is measured after every epoch.
-        r".*could not find the monitored key",
-        # It does exist: a resumed run continues in its own folder.
-        r"Checkpoint directory .* exists and is not empty",
-        # `metrics.csv` is no logger.
-        r"You called `self.log\(.* but have no logger configured",
-        # A resumed run may have other budgets.
-        r"Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
-    ):
-        warnings.filterwarnings("ignore", message=message)
+    """Keep Lightning's greetings and its hints, which do not suit such a run, off the terminal; errors stay."""
+    warnings.filterwarnings("ignore", module=r"lightning\.")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)

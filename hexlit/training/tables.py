@@ -39,5 +39,32 @@ def read_table(path: Path | None, parse: Callable[[dict[str, str]], Row]) -> lis
             raise UsageError(f"{path} line {table.line_num or 1}: not a row of a table of epochs ({reason})") from error
 
 
+class EpochTable:
+    """A table with a row for each epoch, of everything that is known of it.
+
+    Attributes:
+        rows: by column, `epoch` among them; those that the file had before are texts.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """Go on with the file `path`; None: no file is written."""
+        self.path = path
+        self.rows: list[Mapping[str, Any]] = read_table(path, lambda row: row | {"epoch": int(row["epoch"])})
+
+    def resume(self, epoch: int) -> None:
+        """Forget the rows of `epoch` and later, which the run repeats."""
+        self.rows = [row for row in self.rows if row["epoch"] < epoch]
+        self._write()
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add the row of an epoch after those before it; columns stay in the order of their first appearance."""
+        self.rows = [*(earlier for earlier in self.rows if earlier["epoch"] < row["epoch"]), row]
+        self._write()
+
+    def _write(self) -> None:
+        if self.path is not None:
+            write_table(self.path, dict.fromkeys(["epoch", *(name for row in self.rows for name in row)]), self.rows)
+
+
 def _cell(value: float | int | str | None) -> str:
     return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -28,7 +28,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.tracking.metric_names import EPOCH
 from hexlit.training.batches import whole_size
 from hexlit.training.phases import ASIDE, PER_SECOND, PhaseClock
-from hexlit.training.tables import read_table, write_table
+from hexlit.training.tables import EpochTable
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +42,6 @@ LOADER_BOUND = 0.1
 
 WORTH_A_WARNING = 1.0
 """Epochs with fewer seconds of steps than this cause no warning."""
-
-
-def read_rows(path: Path | None) -> list[Mapping[str, Any]]:
-    """The rows of a step table; raises `UsageError` as `read_table` does."""
-    return read_table(path, lambda row: row | {"epoch": int(row["epoch"])})
 
 
 def verdict(load_share: float) -> str:
@@ -65,11 +60,10 @@ class StepClock(L.Callback):
 
     def __init__(self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None) -> None:
         """Rows go to `path`, a whole file after each epoch; None: nowhere. `gauge` reads the device."""
-        self._path = path
+        self.table = EpochTable(path)
         self._device = device
         self._gauge = gauge or DeviceGauge(device, threads=1)
         self._events = events_for(device)
-        self._rows = read_rows(path)
         self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
         self._examples = self._steps = 0
         self._started = 0.0
@@ -78,11 +72,7 @@ class StepClock(L.Callback):
     @property
     def latest(self) -> Mapping[str, Any]:
         """The row of the latest epoch."""
-        return self._rows[-1] if self._rows else {}
-
-    def resume(self, epoch: int) -> None:
-        """Forget the rows of `epoch` and later, which the run repeats."""
-        self._rows = [row for row in self._rows if row["epoch"] < epoch]
+        return self.table.rows[-1] if self.table.rows else {}
 
     def end(self, part: str) -> None:
         """Count the time since the last call for `part`. A call takes microseconds."""
@@ -90,11 +80,11 @@ class StepClock(L.Callback):
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first batch is about to be loaded."""
-        self._gauge.restart()
         self.restart()
 
     def restart(self) -> None:
         """Start counting here."""
+        self._gauge.restart()
         self._marks = []
         self._examples = self._steps = 0
         self._started = time.monotonic()
@@ -113,9 +103,7 @@ class StepClock(L.Callback):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write the epoch's row."""
-        self._rows.append(self._row(trainer.current_epoch, pl_module))
-        if self._path is not None:
-            write_table(self._path, self.latest, self._rows)
+        self.table.append(self._row(trainer.current_epoch, pl_module))
         self._warn_of_waiting()
 
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
@@ -161,11 +149,8 @@ class StepClock(L.Callback):
         slow = float(row["wall_seconds"]) > WORTH_A_WARNING and row["verdict"] == "loader-bound"
         if self._warm and not self._warned and slow:
             self._warned = True
-            log.warning(
-                "epoch %d spent %.0f%% of its time waiting for data: the loader is too slow; see accelerator.workers",
-                row["epoch"],
-                100 * float(row["load_share"]),
-            )
+            share = f"{float(row['load_share']):.0%}"
+            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
         self._warm = True
 
 
@@ -223,14 +208,8 @@ class RunUsage(L.Callback):
         name = max(figures, key=lambda name: figures[name], default="")
         if name and figures[name] > self._warning_mb and not self._warned:
             self._warned = True
-            log.warning(
-                "epoch %d: %s_mb is %.0f, above accelerator.memory_warning=%g; a smaller accelerator.micro_batch or "
-                "accelerator.checkpoint_gradients=true takes less of a device, fewer processes less of the host",
-                epoch,
-                name,
-                figures[name],
-                self._warning_mb,
-            )
+            limit = f"accelerator.memory_warning={self._warning_mb:g}"
+            log.warning("epoch %d: memory.%s_mb is %.0f, above %s", epoch, name, figures[name], limit)
         charts = {name: value for name, value in self._charts(epoch) if value is not None}
         for logger in trainer.loggers:
             logger.log_metrics(charts | {EPOCH: float(epoch)}, trainer.global_step - 1)
@@ -262,21 +241,14 @@ class RunUsage(L.Callback):
         totals = self.clock.totals()
         peaks = [row.peak_device_bytes for row in totals.values() if row.peak_device_bytes is not None]
         host_peak = self._sampler.mean().host_bytes_peak
-        return {
-            "memory": {"host_peak_bytes": host_peak, "device_peak_bytes": max(peaks, default=None)},
-            "steady_utilisation": {
-                name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE
-            },
-        }
+        memory = {"host_peak_bytes": host_peak, "device_peak_bytes": max(peaks, default=None)}
+        steady = {name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE}
+        return {"memory": memory, "steady_utilisation": steady}
 
     def warn_of_idling(self) -> None:
         """Warn if an accelerator waited during the training of the network."""
         steady = self.clock.steady("training")
-        busy, long_enough = steady.device_utilisation, steady.watched_seconds >= LONG_ENOUGH
+        busy, long_enough = steady.device_utilisation, steady.wall_seconds >= LONG_ENOUGH
         if self._device.type != "cpu" and busy is not None and busy < LEAST_BUSY and long_enough:
-            log.warning(
-                "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier; "
-                "steps.csv shows whether the loader is too slow",
-                self._device,
-                100 * busy,
-            )
+            advice = "a larger accelerator.train_batch or net keeps it busier"
+            log.warning("%s was busy in %.0f%% of the training; %s", self._device, 100 * busy, advice)

@@ -18,7 +18,7 @@ from hexlit.commands.train import main as train
 from hexlit.commands.user_errors import machine_error
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
-from hexlit.training.usage import read_rows as read_steps
+from hexlit.training.tables import EpochTable
 from hexlit.tuning.ticket import TrialTicket, ticket_of
 
 
@@ -108,18 +108,9 @@ def test_garbage_in_a_table_of_the_run_is_refused_in_one_line(table: str, conten
         content += b"\nx\n"
         path.write_bytes(content)
     with pytest.raises(UsageError, match=rf"{table} line \d+: not a row of a") as refused:
-        read_phases(path, ["games"]) if table == "phases.csv" else read_steps(path)
+        read_phases(path, ["games"]) if table == "phases.csv" else EpochTable(path)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 400
-
-
-def test_a_time_that_is_no_number_is_no_row(tmp_path: Path) -> None:
-    path = tmp_path / "phases.csv"
-    path.write_text(
-        "epoch,phase,wall_seconds,cpu_seconds,device_utilisation,work_seconds,network_seconds,\n1,a,nan,,,1,\n"
-    )
-    with pytest.raises(UsageError, match="no finite number"):
-        read_phases(path, [])
 
 
 WITHOUT_CACHE = """

@@ -348,7 +348,7 @@ def test_an_accelerator_that_idles_in_training_is_warned_of(
 ) -> None:
     usage = RunUsage(tmp_path, build_profile(AcceleratorConfig(device="cpu")))
     usage._device = torch.device(device)
-    steady = PhaseTotals(1, 20.0, busy_seconds=20 * busy, watched_seconds=20.0)
+    steady = PhaseTotals(1, 20.0, device_utilisation=busy)
     usage.clock.steady = lambda name: steady  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING, "hexlit"):
         usage.warn_of_idling()

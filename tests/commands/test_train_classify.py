@@ -199,7 +199,7 @@ def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch
     ("override", "said"),
     [
         ("data.path=none.csv", "data.path=none.csv: there is no such file"),
-        ("data.label=topic", "has no column topic; it has text, label"),
+        ("data.label=topic", "cannot be read (Column 'topic'"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -234,14 +234,14 @@ def test_a_run_stops_early_and_tests_the_weights_of_its_best_epoch(stopped: Path
     config = make_config(stopped.parent / "readings.csv", history=24, horizon=1, season=24, max_gap=6)
     data = ForecastDataModule(config, seed=1, profile=make_profile())
     for name, is_tested in (("best", True), ("last", False)):
-        net = load_forecaster(stopped / "checkpoints" / f"{name}.ckpt").net
-        mae = next(row.mae for row in error_table(net, data, "test") if row.forecaster == "model")
+        net = load_forecaster(stopped / "checkpoints" / f"{name}.ckpt")[0]
+        mae = next(row["mae"] for row in error_table(net, data, "test") if row["forecaster"] == "model")
         assert (mae == pytest.approx(summary["test"][0]["mae"], rel=1e-5)) is is_tested
 
 
 MISTAKES = [
     (["data.path=missing.csv"], "missing.csv"),
-    (["data.horizon=200"], "too few rows"),
+    (["data.horizon=200"], "has no window of 224"),
     (["data.targets=[heat]"], "heat"),
     (["board=5"], "board"),
 ]

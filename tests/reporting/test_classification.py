@@ -31,7 +31,6 @@ TEST: dict[str, Any] = {
 DATA: dict[str, Any] = {
     "texts": {"train": 1000, "validation": 20, "test": 10},
     "dropped": {"blank": 1, "duplicate": 3, "conflicting": 2},
-    "crossing": 1,
     "cut": {"train": 7, "validation": 0, "test": 0},
     "latin1": 1,
     "max_length": 32,
@@ -61,7 +60,7 @@ def test_the_padding_that_was_saved_is_said() -> None:
 
 def test_what_was_dropped_cut_and_read_with_care_is_said() -> None:
     assert data_lines(DATA) == [
-        "texts: 1,000 of train, 20 of validation, 10 of test; dropped: 3 duplicates (1 of them across splits, 2 with "
+        "texts: 1,000 of train, 20 of validation, 10 of test; dropped: 3 duplicates (2 of them with "
         "another label), 1 blank",
         "cut to 32 tokens: 7 of train",
         "files that are not UTF-8, read as Latin-1: 1",

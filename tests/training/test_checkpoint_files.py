@@ -1,7 +1,6 @@
 """Checkpoints: an old one stays until the new one stands, and one that is damaged is never trained on."""
 
 import errno
-import logging
 import os
 import random
 import signal
@@ -12,7 +11,7 @@ import pytest
 import torch
 
 from hexlit.errors import UsageError
-from hexlit.training.checkpoints import WholeCheckpoints, check_whole, newest_sound
+from hexlit.training.checkpoints import WholeCheckpoints, read_checkpoint
 from tests.commands.preloaded import run_apart
 
 pytestmark = pytest.mark.row("A24")
@@ -83,25 +82,10 @@ def test_a_full_disk_leaves_the_one_before_and_no_other_file(tmp_path: Path, mon
     assert WholeCheckpoints().load_checkpoint(path)["epoch"] == 1
 
 
-def test_what_the_disk_does_not_give_back_never_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = save(tmp_path, "last.ckpt", 1)
-    place, write = middle_of_the_weights(path), Path.write_bytes
-
-    def wrong(self: Path, data: Any) -> int:
-        changed = bytearray(data)
-        changed[place] ^= 1
-        return write(self, changed)
-
-    monkeypatch.setattr(Path, "write_bytes", wrong)
-    with pytest.raises(UsageError, match="damaged"):
-        save(tmp_path, "last.ckpt", 2)
-    assert WholeCheckpoints().load_checkpoint(path)["epoch"] == 1
-
-
 def test_a_flipped_byte_of_the_weights_is_refused_in_one_line(tmp_path: Path) -> None:
     path = save(tmp_path, "last.ckpt", 0)
     flip(path, middle_of_the_weights(path))
-    with pytest.raises(UsageError, match=r"last\.ckpt: damaged") as refused:
+    with pytest.raises(UsageError, match=r"last\.ckpt: not a whole checkpoint \(wrong checksum of ") as refused:
         WholeCheckpoints().load_checkpoint(path)
     assert "\n" not in str(refused.value)
 
@@ -127,30 +111,5 @@ def test_a_torn_file_is_refused_in_one_line(size: int, tmp_path: Path) -> None:
     path = save(tmp_path, "last.ckpt", 0)
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(UsageError, match=r"checkpoint=.*last\.ckpt: not a whole checkpoint") as refused:
-        check_whole(path, "checkpoint")
+        read_checkpoint(path, "checkpoint")
     assert "\n" not in str(refused.value)
-
-
-def test_a_damaged_last_one_gives_way_to_the_best_with_one_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    best, last = save(tmp_path, "best.ckpt", 2), save(tmp_path, "last.ckpt", 4)
-    found = newest_sound(tmp_path)
-    assert found is not None
-    assert found[0] == last
-    assert not caplog.records
-    flip(last, 2000)
-    with caplog.at_level(logging.WARNING):
-        found = newest_sound(tmp_path)
-    assert found is not None
-    assert (found[0], found[1]["epoch"]) == (best, 2)
-    assert len(caplog.records) == 1
-    assert "continuing from best.ckpt, after epoch 2" in caplog.text
-
-
-def test_with_no_whole_one_the_run_is_refused_and_without_a_last_one_it_begins(tmp_path: Path) -> None:
-    assert newest_sound(tmp_path) is None
-    for name in ("best.ckpt", "last.ckpt"):
-        save(tmp_path, name, 1).write_bytes(b"")
-    with pytest.raises(UsageError, match=r"last\.ckpt: not a whole checkpoint .*; start a new run"):
-        newest_sound(tmp_path)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightning as L
@@ -18,7 +19,10 @@ def cost_of(
     forward: int, evaluations: Callable[[], int], training: int | None = None, ago: float = 0.0, earlier: float = 0.0
 ) -> Cost:
     started = time.monotonic() - ago
-    return Cost(forward, training or forward, evaluations, PhaseClock(None), started, earlier)
+    work: Any = SimpleNamespace(
+        forward_flops=lambda: forward, training_flops=lambda: training or forward, forward_passes=evaluations
+    )
+    return Cost(work, PhaseClock(None), started, earlier)
 
 
 class Play(L.Callback):

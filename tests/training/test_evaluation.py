@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import lightning as L
 import pytest
@@ -34,6 +34,14 @@ class Display:
     def __init__(self) -> None:
         self.losses: dict[int, dict[str, float]] = {}
         self.strength: dict[int, Mapping[str, object]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *stop: Any) -> None:
+        pass
+
+    phase_started = phase_advanced = phase_ended = __exit__
 
     def update(
         self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None

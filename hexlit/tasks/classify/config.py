@@ -8,19 +8,13 @@ from hexlit.accelerate.config import LoadingDefaults
 from hexlit.errors import UsageError
 from hexlit.extras import require
 from hexlit.settings import SEEDS, Settings, number, one_of
-from hexlit.tasks.run_config import (
-    RunConfig,
-    check_attention,
-    check_split,
-    packaged_data,
-)
+from hexlit.tasks.run_config import RunConfig, check_attention, check_split, packaged_data
 
 KINDS = ("transformer", "mean")
 
 DEVICE_DEFAULTS = {
-    "mps": LoadingDefaults(train_batch=64, evaluation_batch=64, workers=4),
-    "cuda": LoadingDefaults(train_batch=32, evaluation_batch=32, workers=2),
-    "cpu": LoadingDefaults(train_batch=16, evaluation_batch=16, workers=0),
+    device: LoadingDefaults(train_batch=batch, evaluation_batch=batch, workers=workers)
+    for device, batch, workers in (("mps", 64, 4), ("cuda", 32, 2), ("cpu", 16, 0))
 }
 
 

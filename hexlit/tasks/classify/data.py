@@ -99,8 +99,6 @@ class Splits:
     rows: dict[str, Rows]
     dropped: dict[str, int]
     """Numbers of dropped texts: `blank`, `duplicate`, and of these `conflicting` (the first copy has another label)."""
-    crossing: int
-    """Duplicates that would be in another split than their first copy, if they were kept."""
 
 
 def split_texts(source: LabelledTexts, config: TextDataConfig) -> Splits:
@@ -131,16 +129,10 @@ def split_texts(source: LabelledTexts, config: TextDataConfig) -> Splits:
             f"data: class {rarest} has {counts[rarest]} different texts; each of the {len(SPLITS)} splits needs one"
         )
     rows = _by_class(originals, labels, config)
-    # Without the step above, a copy would have been split like any other text.
-    everything = np.array(sorted([*first.values(), *copies]), np.int64)
-    side = {int(row): name for name, part in _by_class(everything, labels, config).items() for row in part}
-    crossing = sum(side[row] != side[original] for row, original in copies.items())
-    parts = []
-    for own in _classes(rows["train"], labels, config.split_seed, 1):
-        parts.append(own[: max(1, round(config.subset * len(own)))])
-    rows["train"] = np.sort(np.concatenate(parts))
+    own = _classes(rows["train"], labels, config.split_seed, 1)
+    rows["train"] = np.sort(np.concatenate([part[: max(1, round(config.subset * len(part)))] for part in own]))
     conflicting = sum(source.labels[row] != source.labels[original] for row, original in copies.items())
-    return Splits(rows, {"blank": blank, "duplicate": len(copies), "conflicting": conflicting}, crossing)
+    return Splits(rows, {"blank": blank, "duplicate": len(copies), "conflicting": conflicting})
 
 
 def _by_class(rows: Rows, labels: NDArray[np.str_], config: TextDataConfig) -> dict[str, Rows]:
@@ -158,10 +150,8 @@ def _by_class(rows: Rows, labels: NDArray[np.str_], config: TextDataConfig) -> d
 
 def _classes(rows: Rows, labels: NDArray[np.str_], seed: int, purpose: int) -> list[Rows]:
     """The `rows` of each class, shuffled by `seed` and `purpose` alone."""
-    return [
-        np.random.default_rng([seed, purpose]).permutation(rows[labels[rows] == name])
-        for name in np.unique(labels[rows])
-    ]
+    own = labels[rows]
+    return [np.random.default_rng([seed, purpose]).permutation(rows[own == name]) for name in np.unique(own)]
 
 
 @dataclass(frozen=True)
@@ -187,13 +177,9 @@ class TextTokens:
         tokenizer = Tokenizer.from_str(self.json)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        rows: list[Tokens] = []
-        cut = 0
-        for begin in range(0, len(texts), CHUNK):
-            for encoding in tokenizer.encode_batch(list(texts[begin : begin + CHUNK])):
-                rows.append(np.array(encoding.ids or [self.pad], np.int32))
-                cut += bool(encoding.overflowing)
-        return rows, cut
+        chunks = (tokenizer.encode_batch(list(texts[begin : begin + CHUNK])) for begin in range(0, len(texts), CHUNK))
+        encoded = [(one.ids or [self.pad], bool(one.overflowing)) for chunk in chunks for one in chunk]
+        return [np.array(ids, np.int32) for ids, _ in encoded], sum(cut for _, cut in encoded)
 
 
 def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:

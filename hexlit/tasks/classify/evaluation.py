@@ -1,7 +1,7 @@
 """A text classifier beside TF-IDF with logistic regression, its answers as tables, and the classes of new texts."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +26,19 @@ from hexlit.tasks.classify.data import (
 from hexlit.tasks.classify.module import (
     ClassifyDataModule,
     TextNet,
-    class_rows,
     net_of,
     scores_of,
     surprises,
 )
 from hexlit.tasks.supervised import evaluating, load_trained
-from hexlit.tasks.tables import check_target, write_table
+from hexlit.tasks.tables import write_table
 
 BATCH = 32
 """New texts that go through the network at once."""
 SHOWN = 80
 """Most characters of a text in the report."""
+CLASS_COLUMNS = ("name", "precision", "recall", "f1", "support")
+"""Columns of a row of a class."""
 STRENGTHS = (1.0, 10.0, 100.0)
 """Inverse penalties of the baseline to choose from, by the log loss on validation."""
 
@@ -74,35 +75,32 @@ def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[
     """Results of the network and the baseline on the test texts, in plain containers. Call it once, at the end.
 
     `model` and `baseline` have the scores, `classes` a row per class, `confusion` counts by true and chosen class.
-    `errors` has at most `errors` misclassified texts, the most confident first. `only_baseline_right` is a text that
-    only the baseline got right. The baseline learns from the whole training texts, and the network reads their first
-    tokens.
+    `errors` has at most `errors` misclassified texts, the most confident first. The baseline learns from the whole
+    training texts, and the network reads their first tokens.
     """
-    truth, texts = data.labels["test"], data.texts["test"]
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    truth, texts, classes = data.labels["test"], data.texts["test"], data.classes
     own = probabilities_of(net, data.in_order("test"), len(texts))
     pipeline, strength = fit_baseline(data)
-    reference = pipeline.predict_proba(texts)
-    confusion = np.zeros((len(data.classes), len(data.classes)), np.int64)
-    np.add.at(confusion, (truth, own.argmax(1)), 1)
-    lost = [row for row in surprises(own, truth, len(texts)) if reference[row].argmax() == truth[row]]
-
-    def shown(row: int) -> dict[str, Any]:
-        return {
-            "text": " ".join(texts[row].split())[:SHOWN],
-            "truth": data.classes[truth[row]],
-            "predicted": data.classes[own[row].argmax()],
-            "confidence": float(own[row].max()),
-            "baseline": data.classes[reference[row].argmax()],
-        }
-
+    chosen, labels = own.argmax(1), range(len(classes))
+    columns = precision_recall_fscore_support(truth, chosen, labels=labels, zero_division=0)
+    class_rows = zip(classes, *(column.tolist() for column in columns), strict=True)
     return {
         "texts": len(texts),
-        "model": asdict(scores_of(own, truth)),
-        "baseline": {**asdict(scores_of(reference, truth)), "strength": strength},
-        "classes": [asdict(row) for row in class_rows(truth, own.argmax(1), data.classes)],
-        "confusion": {"classes": data.classes, "counts": confusion.tolist()},
-        "errors": [shown(row) for row in surprises(own, truth, errors)],
-        "only_baseline_right": shown(lost[0]) if lost else None,
+        "model": scores_of(own, truth),
+        "baseline": {**scores_of(pipeline.predict_proba(texts), truth), "strength": strength},
+        "classes": [dict(zip(CLASS_COLUMNS, row, strict=True)) for row in class_rows],
+        "confusion": {"classes": classes, "counts": confusion_matrix(truth, chosen, labels=labels).tolist()},
+        "errors": [
+            {
+                "text": " ".join(texts[row].split())[:SHOWN],
+                "truth": classes[truth[row]],
+                "predicted": classes[chosen[row]],
+                "confidence": float(own[row].max()),
+            }
+            for row in surprises(own, truth, errors)
+        ],
     }
 
 
@@ -126,15 +124,13 @@ def fit_baseline(data: ClassifyDataModule) -> tuple[Any, float]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    texts, labels, truth = data.texts["train"], data.labels["train"], data.labels["validation"]
+    texts, labels, fitted = data.texts["train"], data.labels["train"], []
     words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1)
-    inputs = words.fit_transform(texts)
-    judged = words.transform(data.texts["validation"])
-    fitted = []
+    inputs, judged = words.fit_transform(texts), words.transform(data.texts["validation"])
     for strength in STRENGTHS:
         model = LogisticRegression(C=strength, max_iter=1000).fit(inputs, labels)
-        own = model.predict_proba(judged)[np.arange(len(truth)), truth]
-        fitted.append((float(-np.log(np.maximum(own, 1e-12)).mean()), strength, model))
+        loss = scores_of(model.predict_proba(judged), data.labels["validation"])["log_loss"]
+        fitted.append((loss, strength, model))
     _, strength, model = min(fitted, key=lambda one: one[0])
     return make_pipeline(words, model), strength
 
@@ -167,12 +163,11 @@ def judged_table(settings: ClassifyTrainConfig, checkpoint: Path, split: str) ->
     Raises:
         UsageError: the texts or the checkpoint cannot be read.
     """
-    loaded = load_classifier(checkpoint)
     data = data_table(settings)
     own = data.filter(pc.equal(data["split"], split))
     texts = own[settings.data.text].to_pylist()
-    probabilities, _ = classify(loaded, texts)
-    return pa.table({"text": texts, "truth": own[settings.data.label], **answer_columns(loaded, probabilities)})
+    answers, _ = classify(load_classifier(checkpoint), texts)
+    return pa.table({"text": texts, "truth": own[settings.data.label], **answers})
 
 
 def predict_text(checkpoint: Path, text: str) -> str:
@@ -183,11 +178,10 @@ def predict_text(checkpoint: Path, text: str) -> str:
     """
     if not text.strip():
         raise UsageError(f"text={text!r}: write the text to classify")
-    loaded = load_classifier(checkpoint)
-    probabilities, cut = classify(loaded, [text])
-    order = np.argsort(-probabilities[0], kind="stable")
-    answer = ", ".join(f"{loaded.classes[label]} {probabilities[0, label]:.1%}" for label in order)
-    return answer + cut_note(cut, 1, loaded.tokens.max_length)
+    answers, note = classify(load_classifier(checkpoint), [text])
+    shares = {name.removeprefix("p_"): share[0] for name, share in answers.items() if name.startswith("p_")}
+    ordered = sorted(shares.items(), key=lambda one: -one[1])
+    return ", ".join(f"{name} {share:.1%}" for name, share in ordered) + note
 
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
@@ -199,39 +193,21 @@ def predict(checkpoint: Path, source: Path, target: Path) -> str:
     Raises:
         UsageError: a file cannot be read, or the name of `target` gives no format.
     """
-    check_target(target)
     loaded = load_classifier(checkpoint)
     table = read_columns(source, [loaded.column], "source")
     texts = [text or "" for text in table[loaded.column].to_pylist()]
-    probabilities, cut = classify(loaded, texts)
-    columns = {
-        "text": "The text, as in the source.",
-        "predicted": "The most probable class.",
-        "confidence": "Probability of the class predicted, 0 to 1.",
-        **{f"p_{name}": f"Probability of the class {name}, 0 to 1." for name in loaded.classes},
-    }
-    answers = pa.table({"text": texts, **answer_columns(loaded, probabilities)})
-    write_table(answers, target, "Texts and the classes that a trained network gives them.", columns, ("text",))
-    return f"{len(texts)} texts classified, written to {target}" + cut_note(cut, len(texts), loaded.tokens.max_length)
+    answers, note = classify(loaded, texts)
+    write_table(pa.table({"text": texts, **answers}), target)
+    return f"{len(texts)} texts classified, written to {target}{note}"
 
 
-def answer_columns(loaded: LoadedClassifier, probabilities: NDArray[np.float64]) -> dict[str, Any]:
-    """Columns of a table: `predicted`, `confidence` and for each class `p_CLASS`, of probabilities `[N, C]`."""
-    return {
-        "predicted": [loaded.classes[label] for label in probabilities.argmax(1)],
-        "confidence": probabilities.max(1),
-        **{f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)},
-    }
-
-
-def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[NDArray[np.float64], int]:
-    """Class probabilities `[N, C]` of `texts`, and the number of texts that were cut."""
+def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """The columns `predicted`, `confidence` and for each class `p_CLASS`; and a remark if texts were cut, else ""."""
     encoded, cut = loaded.tokens.encode(texts)
     data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)
     batches = (data[rows] for rows in by_length(np.arange(len(texts)), data.lengths, BATCH))
-    return probabilities_of(loaded.net, batches, len(texts)), cut
-
-
-def cut_note(cut: int, texts: int, length: int) -> str:
-    """The remark about texts that were cut; empty without any."""
-    return f"; cut to {length} tokens: {cut} of {texts}" if cut else ""
+    probabilities = probabilities_of(loaded.net, batches, len(texts))
+    columns: dict[str, Any] = {f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)}
+    predicted = [loaded.classes[label] for label in probabilities.argmax(1)]
+    note = f"; cut to {loaded.tokens.max_length} tokens: {cut} of {len(texts)}" if cut else ""
+    return {"predicted": predicted, "confidence": probabilities.max(1), **columns}, note

@@ -3,8 +3,7 @@
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import lightning as L
@@ -30,7 +29,7 @@ from hexlit.tasks.classify.data import (
     read_labelled,
     split_texts,
 )
-from hexlit.tasks.supervised import SupervisedModule, sine_positions, transformer_layers
+from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
 from hexlit.tasks.tables import first_line
 from hexlit.training.batches import whole_size
 
@@ -40,55 +39,24 @@ BINS = 15
 """Bins of equal width for the calibration error, as in Guo et al. 2017."""
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores over N texts."""
+def scores_of(probabilities: Probabilities, truth: Counts) -> dict[str, float]:
+    """Scores of `probabilities` `[N, C]`; `truth` `[N]` are the indices of the true classes.
 
-    accuracy: float
-    macro_f1: float
-    """Unweighted mean of the classes' F1."""
-    log_loss: float
-    """Mean of minus the logarithm of the true class's probability."""
-    ece: float
-    """Expected calibration error: the mean distance of confidence and accuracy, 0 at best."""
-    brier: float
-    """Mean squared distance from the true class, summed over classes: 0 at best, 2 at worst."""
+    `macro_f1` is the unweighted mean of the classes' F1, `log_loss` the mean of minus the logarithm of the true class's
+    probability, `ece` the expected calibration error (the mean distance of confidence and accuracy, 0 at best), and
+    `brier` the mean squared distance from the true class, summed over classes: 0 at best, 2 at worst.
+    """
+    from sklearn.metrics import f1_score  # takes a second to import
 
-
-@dataclass(frozen=True)
-class ClassRow:
-    """Figures of one class; 0 for a share of nothing."""
-
-    name: str
-    precision: float
-    recall: float
-    f1: float
-    support: int
-    """Texts of this class."""
-
-
-def scores_of(probabilities: Probabilities, truth: Counts) -> Scores:
-    """The scores of `probabilities` `[N, C]`; `truth` `[N]` are the indices of the true classes."""
-    chosen = probabilities.argmax(1)
+    chosen, classes = probabilities.argmax(1), probabilities.shape[1]
     own = probabilities[np.arange(len(truth)), truth]
-    classes = probabilities.shape[1]
-    right = np.eye(classes)[truth]
-    return Scores(
-        accuracy=float((chosen == truth).mean()),
-        macro_f1=float(np.mean([row.f1 for row in class_rows(truth, chosen, [""] * classes)])),
-        log_loss=float(-np.log(np.maximum(own, 1e-12)).mean()),
-        ece=calibration_error(probabilities.max(1), chosen == truth),
-        brier=float(((probabilities - right) ** 2).sum(1).mean()),
-    )
-
-
-def class_rows(truth: Counts, chosen: Counts, names: list[str]) -> list[ClassRow]:
-    """Precision, recall and F1 of every class; `truth` and `chosen` `[N]` are indices in `names`."""
-    from sklearn.metrics import precision_recall_fscore_support  # takes a second to import
-
-    columns = precision_recall_fscore_support(truth, chosen, labels=range(len(names)), zero_division=0)
-    rows = zip(names, *(column.tolist() for column in columns), strict=True)
-    return [ClassRow(*row) for row in rows]
+    return {
+        "accuracy": float((chosen == truth).mean()),
+        "macro_f1": float(f1_score(truth, chosen, labels=range(classes), average="macro", zero_division=0)),
+        "log_loss": float(-np.log(np.maximum(own, 1e-12)).mean()),
+        "ece": calibration_error(probabilities.max(1), chosen == truth),
+        "brier": float(((probabilities - np.eye(classes)[truth]) ** 2).sum(1).mean()),
+    }
 
 
 def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
@@ -175,7 +143,6 @@ class ClassifyDataModule(L.LightningDataModule):
         return {
             "texts": {split: len(texts) for split, texts in self.texts.items()},
             "dropped": self.splits.dropped,
-            "crossing": self.splits.crossing,
             "classes": dict(zip(self.classes, counts.tolist(), strict=True)),
             "latin1": self.latin1,
             "cut": self.cut,
@@ -194,13 +161,7 @@ class ClassifyDataModule(L.LightningDataModule):
         Raises:
             UsageError: the texts or their splits differ from those of the run.
         """
-        now = self.state_dict()
-        for split in SPLITS:
-            if now["texts"][split] != state_dict["texts"][split]:
-                raise UsageError(
-                    f"data: the {split} texts differ from those at the start of the run; keep file and settings to "
-                    "resume"
-                )
+        check_unchanged(state_dict["texts"], self.state_dict()["texts"])
 
 
 class MeanEncoder(nn.Module):
@@ -219,7 +180,7 @@ class MeanEncoder(nn.Module):
         return outputs
 
 
-class SmallTransformer(nn.Module):
+class SmallTransformer(MeanEncoder):
     """A small pre-norm transformer encoder (Vaswani et al. 2017), with sines as positions.
 
     The embeddings are added to its outputs again, so that single words count from the first step on.
@@ -227,17 +188,14 @@ class SmallTransformer(nn.Module):
 
     def __init__(self, vocabulary: int, length: int, config: TextNetConfig) -> None:
         """For texts of up to `length` tokens."""
-        super().__init__()
-        self.width = width = config.width
-        self.embedding = nn.Embedding(vocabulary, width)
-        nn.init.normal_(self.embedding.weight, std=width**-0.5)
-        self.layers = transformer_layers(width, config.heads, config.layers, config.dropout)
-        self.register_buffer("positions", sine_positions(length, width), persistent=False)
+        super().__init__(vocabulary, config.width)
+        self.layers = transformer_layers(config.width, config.heads, config.layers, config.dropout)
+        self.register_buffer("positions", sine_positions(length, config.width), persistent=False)
         self.positions: Tensor
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Outputs `[B, L, D]`; tokens outside `mask` are ignored."""
-        words: Tensor = self.embedding(tokens) * math.sqrt(self.width)
+        words = super().forward(tokens, mask)
         outputs: Tensor = self.layers(words + self.positions[: tokens.shape[1]], src_key_padding_mask=~mask)
         return outputs + words
 
@@ -280,7 +238,7 @@ class HuggingFaceEncoder(nn.Module):
         return outputs
 
 
-Encoder = MeanEncoder | SmallTransformer | HuggingFaceEncoder
+Encoder = MeanEncoder | HuggingFaceEncoder
 
 
 def net_of(config: TextNetConfig, tokens: TextTokens, classes: int, encoder: str | None) -> TextNet:
@@ -301,25 +259,20 @@ def load_pretrained(name: str, max_length: int) -> tuple[HuggingFaceEncoder, Tex
         UsageError: they cannot be loaded, they are no encoder, or it reads fewer tokens.
     """
     library = quiet_transformers()
-    where = "folder" if Path(name).is_dir() else "model of the hub"
     try:
         tokenizer = library.AutoTokenizer.from_pretrained(name)
         model = library.AutoModel.from_pretrained(name, use_safetensors=True)
+        if model.config.is_encoder_decoder:
+            raise ValueError(f"a {model.config.model_type} is no encoder such as BERT")
+        tokens = TextTokens(tokenizer.backend_tokenizer.to_str(), tokenizer.pad_token_id, len(tokenizer), max_length)
+        encoder = HuggingFaceEncoder(model)
     except Exception as error:  # a broken folder can make the library raise anything
-        raise UsageError(
-            f"net.pretrained={name}: this {where} cannot be loaded ({type(error).__name__}: {first_line(error)})"
-        ) from error
-    if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
-        raise UsageError(f"net.pretrained={name}: a {model.config.model_type} is no encoder such as BERT")
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None or tokenizer.pad_token_id is None:
-        raise UsageError(f"net.pretrained={name}: its tokenizer has no JSON form with a padding token")
-    most = getattr(model.config, "max_position_embeddings", None) or 0
-    if most > 0 and model.config.model_type in ("roberta", "xlm-roberta", "camembert"):
-        most -= model.config.pad_token_id + 1  # they count positions from the padding token on
-    if 0 < most < max_length:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise UsageError(f"net.pretrained={name}: this encoder cannot be loaded ({reason})") from error
+    most = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", max_length))
+    if most < max_length:
         raise UsageError(f"data.max_length={max_length}: {name} reads at most {most} tokens")
-    return HuggingFaceEncoder(model), TextTokens(backend.to_str(), tokenizer.pad_token_id, len(tokenizer), max_length)
+    return encoder, tokens
 
 
 def quiet_transformers() -> Any:
@@ -349,7 +302,7 @@ class ClassifyModule(SupervisedModule):
     ) -> None:
         """Train `net` on texts that become `tokens`."""
         facts = {"task": "classify", "net": asdict(config.net), "classes": classes, "column": config.data.text}
-        super().__init__(net, config, profile, facts)
+        super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.tokens = tokens
         self.filled = self.fixed = 0
         self._judged: list[tuple[Tensor, Tensor]] = []
@@ -374,11 +327,10 @@ class ClassifyModule(SupervisedModule):
         probabilities, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*judged, strict=True))
         self._judged = []
         scores = scores_of(probabilities, labels.astype(np.int64))
-        self.log_dict({f"val.{name}": getattr(scores, name) for name in ("macro_f1", "ece", "brier")})
+        self.log_dict({f"val.{name}": scores[name] for name in ("macro_f1", "ece", "brier")})
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add tokenizer and encoder, which are too long for the loggers."""
-        super().on_save_checkpoint(checkpoint)
         encoder = self.net.encoder
         pretrained = encoder.model.config.to_json_string(use_diff=False) if hasattr(encoder, "model") else None
         checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": pretrained}

@@ -27,10 +27,8 @@ class ClassifyTask(SupervisedTask):
     units = ("texts",)
     shown = ("loss", "accuracy", "macro_f1")
     metrics = (
-        Metric("val.accuracy", best="max"),
-        Metric("val.macro_f1", best="max"),
-        Metric("val.ece", best="min"),
-        Metric("val.brier", best="min"),
+        *(Metric(name, best="max") for name in ("val.accuracy", "val.macro_f1")),
+        *(Metric(name, best="min") for name in ("val.ece", "val.brier")),
     )
     config: ClassifyTrainConfig
     module: ClassifyModule

@@ -1,18 +1,13 @@
 """The configuration of `hexlit train task=forecast`. Imports nothing heavy."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.errors import UsageError
+from hexlit.extras import require
 from hexlit.settings import Settings, number, one_of, some_of
-from hexlit.tasks.run_config import (
-    RunConfig,
-    check_attention,
-    check_split,
-    packaged_data,
-)
+from hexlit.tasks.run_config import RunConfig, check_attention, check_split, packaged_data
 
 CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")
@@ -68,21 +63,15 @@ class ForecastDataConfig(Settings, section="data"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= len(self.time) <= 5:
-            raise UsageError(f"data.time={_listed(self.time)}: name the column of the time, or 2 to 5 that make it up")
+            raise UsageError(f"data.time={self.time}: name the column of the time, or 2 to 5 that make it up")
         if not self.targets:
             raise UsageError("data.targets=[]: name at least one column to forecast")
-        roles: dict[str, str] = {}
-        for name in ("targets", "features", "statics", "time", "series"):
-            value = getattr(self, name)
-            for column in [value] if isinstance(value, str) else value or []:
-                if column in roles:
-                    raise UsageError(f"data.{name}={_listed(value)}: {column} stands in data.{roles[column]} already")
-                roles[column] = name
+        names = [*self.time, *([self.series] if self.series else []), *self.statics, *self.columns]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UsageError(f"data: {twice[0]} stands twice in data.time, series, statics, targets and features")
         steps = list(self.horizons)
-        if steps != sorted(set(steps)) or any(step > self.horizon for step in steps):
-            raise UsageError(
-                f"data.horizons={_listed(steps)}: each once, in order, and none beyond data.horizon={self.horizon}"
-            )
+        if steps != sorted(set(steps)) or max(steps, default=0) > self.horizon:
+            raise UsageError(f"data.horizons={steps}: each once, in order, and none beyond data.horizon={self.horizon}")
         check_split(self.train_share, self.validation_share)
         try:
             ZoneInfo(self.timezone or "UTC")
@@ -161,6 +150,7 @@ class ForecastTrainConfig(RunConfig):
     data: ForecastDataConfig = field(default_factory=ForecastDataConfig)
 
     def check_installed(self) -> None:
+        require("task=forecast", {"pandas": "pandas"}, "forecast")
         _ = self.data.file
 
     @property
@@ -168,11 +158,5 @@ class ForecastTrainConfig(RunConfig):
         return f"{self.net.kind}, {self.data.horizon} steps ahead of {self.data.history}"
 
     @property
-    def hardware(self) -> AcceleratorConfig:
-        """Windows per step come from the recipe, unless the hardware's section overrides them."""
-        asked = self.accelerator
-        return replace(asked, train_batch=self.data.batch if asked.train_batch is None else asked.train_batch)
-
-
-def _listed(values: str | list[str] | list[int]) -> str:
-    return values if isinstance(values, str) else f"[{','.join(map(str, values))}]"
+    def batch(self) -> int | None:
+        return self.data.batch

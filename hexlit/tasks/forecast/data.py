@@ -1,16 +1,16 @@
 """A table of readings as windows: times, grid, gaps, scaling, batches. No Lightning: loading processes import this."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import pandas as pd
 import pyarrow.csv as pacsv
 import torch
 from numpy.typing import NDArray
+from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -20,8 +20,6 @@ from hexlit.tasks.tables import first_line, read_table
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 """Texts of a CSV file that mean a missing value."""
-MOST_VALUES = 2 * 10**9
-"""Most values of a grid; with more, a wrong time is likelier than so much data."""
 
 Times = NDArray[np.datetime64]
 Values = NDArray[np.float64]
@@ -42,9 +40,6 @@ class TimeGrid:
     """Step of the last row of every series, `[S]`."""
     statics: Values
     """Static columns, `[S, K]`."""
-    report: dict[str, dict[str, Any]]
-    """By series: `rows` of the table, `missing_rows` (steps without one between its first and its last), `duplicates`
-    (left out, as an earlier row has the same step), `off_grid` (times rounded down), `missing_values` by column."""
 
     @property
     def steps(self) -> int:
@@ -62,90 +57,65 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
     A time between two steps is rounded down. Of rows with the same series and step the first of the table counts.
 
     Raises:
-        UsageError: the file cannot be read, a column does not fit its meaning, or the grid would be too large; names
-            the setting `key`.
+        UsageError: the file cannot be read, a column does not fit its meaning; names the setting `key`.
     """
-    where = f"{key}={path}"
     by = [config.series] if config.series else []
     convert = pacsv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
-    table = read_table(path, [*config.time, *by, *config.statics, *config.columns], key, convert)
-    for name in [*config.time, *by]:
-        if empty := table[name].null_count:
-            raise UsageError(f"{where}: column {name} is empty in {empty} of {len(table)} rows")
-    seconds = read_times(table.select(config.time), config.time_format, where).astype(np.int64)
-    names = table[config.series].cast(pa.string()).to_numpy().astype(str) if by else np.full(len(table), "all")
-    series, number = np.unique(names, return_inverse=True)
-    values = np.stack([_numbers(table[name], name, where) for name in config.columns], 1)
-    statics = [_statics(_numbers(table[name], name, where), number, series, name, where) for name in config.statics]
+    table = read_table(path, [*config.time, *by, *config.statics, *config.columns], key, convert).to_pandas()
+    try:
+        for name in [*config.time, *by]:
+            if empty := table[name].isna().sum():
+                raise ValueError(f"column {name} is empty in {empty} of {len(table)} rows")
+        seconds = read_times(table[config.time], config.time_format).astype(np.int64)
+        numbers = table.astype(dict.fromkeys([*config.statics, *config.columns], np.float64))
+        names = table[config.series].astype(str) if by else pd.Series("all", table.index)
+        number, series = pd.factorize(names, sort=True)
+        statics = numbers[config.statics].groupby(number)
+        if uneven := [name for name, most in statics.nunique().max().items() if most != 1]:
+            raise ValueError(f"static column {uneven[0]} needs one value in each series")
+    except (TypeError, ValueError) as error:  # of pandas too, which names the value
+        raise UsageError(f"{key}={path}: {first_line(error)}") from error
+    values = numbers[config.columns].to_numpy()
+    values = np.where(np.isfinite(values), values, np.nan)
 
     step = config.step_minutes * 60
     steps = seconds // step
-    first, span = int(steps.min()), int(steps.max() - steps.min()) + 1
-    if len(series) * span * values.shape[1] > MOST_VALUES:
-        raise UsageError(
-            f"data.step_minutes={config.step_minutes}: {len(series)} series of {span} steps are too many; look for a "
-            "wrong time"
-        )
-    cells, rows = np.unique(number * span + (steps - first), return_index=True)  # the first row of every cell
+    first, span = int(steps.min()), int(np.ptp(steps)) + 1
+    cells = number * span + steps - first
     grid = np.full((len(series) * span, values.shape[1]), np.nan)
-    grid[cells] = values[rows]
-    last, report = np.zeros(len(series), np.int64), {}
-    for index, name in enumerate(series):
-        own, used = number == index, rows[cells // span == index]
-        begin, end = steps[own].min(), steps[own].max()
-        last[index] = end - first
-        report[str(name)] = {
-            "rows": int(own.sum()),
-            "missing_rows": int(end - begin + 1 - len(used)),
-            "duplicates": int(own.sum() - len(used)),
-            "off_grid": int((seconds[own] % step != 0).sum()),
-            "missing_values": dict(zip(config.columns, np.isnan(values[used]).sum(0).tolist(), strict=True)),
-        }
+    grid[cells[::-1]] = values[::-1]  # of several rows the first is written last
     return TimeGrid(
-        series=tuple(map(str, series)),
+        series=tuple(series),
         start=np.datetime64(first * step, "s"),
         step=np.timedelta64(step, "s"),
         values=grid.reshape(len(series), span, -1),
-        last=last,
-        statics=np.stack(statics, 1) if statics else np.zeros((len(series), 0)),
-        report=report,
+        last=pd.Series(steps - first).groupby(number).max().to_numpy(),
+        statics=statics.first().to_numpy().reshape(len(series), -1),
     )
 
 
-def read_times(table: pa.Table, form: str | None, where: str) -> Times:
+def read_times(table: pd.DataFrame, form: str | None) -> Times:
     """datetime64[s] `[N]` of one column of times, of whole numbers (year, month, day, hour, minute), or of texts.
 
-    Texts of several columns are joined by a space. A time with a zone becomes UTC; one without stays as it is. `where`
-    begins the messages.
+    Texts of several columns are joined by a space. A time with a zone becomes UTC; one without stays as it is.
 
     Raises:
-        UsageError: a time cannot be read.
+        ValueError: a time cannot be read.
     """
-    columns, shown = table.columns, "+".join(table.column_names)
-    whole = [pa.types.is_integer(column.type) for column in columns]
-    if len(columns) == 1 and pa.types.is_temporal(columns[0].type) and not pa.types.is_time(columns[0].type):
-        return _in_seconds(columns[0])
-    if any(pa.types.is_floating(column.type) for column in columns) or whole == [True]:
-        raise UsageError(f"{where}: column {shown} is a number, not a time")
-    texts = [column.cast(pa.string()) for column in columns]
-    if all(whole):
-        form = None
-        digits = [pc.utf8_lpad(text, 4 if part == 0 else 2, "0") for part, text in enumerate(texts)]
-        texts = [pc.binary_join_element_wise(*digits[:3], "-")]
-        texts += [pc.binary_join_element_wise(*digits[3:], ":")] if digits[3:] else []
-    joined = pc.binary_join_element_wise(*texts, " ")
-    if form is not None:
-        times = pc.strptime(joined, format=form, unit="s", error_is_null=True)
-        if times.null_count:
-            wrong = joined.filter(pc.is_null(times))[0].as_py()[:40]
-            raise UsageError(f"{where}: {shown} is {wrong!r} in a row, which data.time_format={form} does not read")
-        return _in_seconds(times)
-    for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
-        try:
-            return _in_seconds(joined.cast(kind))
-        except pa.ArrowInvalid as error:
-            last = first_line(error)
-    raise UsageError(f"{where}: {shown} is not ISO 8601 in every row ({last}); data.time_format takes other forms")
+    columns = [table[name] for name in table]
+    if len(columns) > 1 and all(map(is_integer_dtype, columns)):
+        parts = ("year", "month", "day", "hour", "minute")
+        times = pd.to_datetime(dict(zip(parts, columns, strict=False)))
+    elif any(map(is_numeric_dtype, columns)):
+        raise ValueError(f"column {'+'.join(table)} is a number, not a time")
+    elif len(columns) == 1 and is_datetime64_any_dtype(columns[0]):
+        times = pd.to_datetime(columns[0], utc=True)
+    else:
+        texts = reduce(lambda left, right: left + " " + right, (column.astype(str) for column in columns))
+        times = pd.to_datetime(texts, format=form or "ISO8601", utc=True, errors="coerce")
+        if wrong := texts[times.isna()].tolist():
+            raise ValueError(f"{'+'.join(table)} is {wrong[0]!r} in a row, data.time_format={form or 'ISO 8601'}")
+    return times.dt.tz_localize(None).to_numpy().astype("datetime64[s]")  # type: ignore[no-any-return]
 
 
 def calendar_features(times: Times, timezone: str | None, names: list[str]) -> NDArray[np.float32]:
@@ -153,16 +123,14 @@ def calendar_features(times: Times, timezone: str | None, names: list[str]) -> N
 
     `times` are UTC and become those of `timezone`; if that is None, they are used unchanged.
     """
-    local = times.astype("datetime64[s]")
-    if timezone is not None:
-        zoned = pa.array(local, pa.timestamp("s", "UTC")).cast(pa.timestamp("s", timezone))
-        local = pc.local_timestamp(zoned).to_numpy(zero_copy_only=False).astype("datetime64[s]")
-    day = local.astype("datetime64[D]")
-    hours = (local - day).astype(np.float64) / 3600
-    weekday = (day.astype(np.int64) + 3) % 7  # the epoch was a Thursday
-    yearday = (day - local.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.float64)
-    turns = {"hour": hours / 24, "weekday": (weekday + hours / 24) / 7, "yearday": (yearday + hours / 24) / 365.25}
-    waves = [wave(2 * np.pi * turns[name]) for name in names for wave in (np.sin, np.cos)]
+    local = pd.DatetimeIndex(times, tz="UTC").tz_convert(timezone or "UTC")
+    hours = ((local.hour * 60 + local.minute) * 60 + local.second) / 3600
+    turns = {
+        "hour": hours / 24,
+        "weekday": (local.day_of_week + hours / 24) / 7,
+        "yearday": (local.day_of_year - 1 + hours / 24) / 365.25,
+    }
+    waves = [wave(2 * np.pi * turns[name].to_numpy()) for name in names for wave in (np.sin, np.cos)]
     return np.stack(waves, 1).astype(np.float32) if waves else np.zeros((len(times), 0), np.float32)
 
 
@@ -170,48 +138,15 @@ def carried_forward(values: Values, max_gap: int, cuts: tuple[int, ...] = ()) ->
     """`values` `[S, T, V]` with gaps filled by the last known value, and a mask of the filled ones.
 
     A value fills at most the next `max_gap` steps, and never beyond one of the `cuts`, the first steps of other splits.
-    Longer gaps stay NaN.
+    Longer gaps keep NaN in their further steps.
     """
-    steps = np.arange(values.shape[1])
-    begins = np.zeros(len(steps), np.int64)
-    for cut in cuts:
-        begins[cut:] = cut
-    known = np.isfinite(values)
-    source = np.where(known, steps[None, :, None], -1)
-    source = np.maximum.accumulate(source, axis=1)
-    may = (source >= begins[None, :, None]) & (steps[None, :, None] - source <= max_gap)
-    was_filled = may & ~known
-    # Along the time axis, every step takes the value of its source.
-    filled = np.take_along_axis(values, np.maximum(source, 0), axis=1)
-    return np.where(may, filled, np.nan), was_filled
-
-
-def _in_seconds(column: pa.ChunkedArray) -> Times:
-    """Whole seconds, those of a column with a zone in UTC."""
-    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
-    times: Times = column.cast(pa.timestamp("s", zone), safe=False).to_numpy().astype("datetime64[s]")
-    return times
-
-
-def _numbers(column: pa.ChunkedArray, name: str, where: str) -> Values:
-    """The column as float64, NaN for empty cells and for values that are no finite numbers."""
-    try:
-        numbers = column.cast(pa.float64()).to_numpy()
-    except pa.ArrowException as error:
-        raise UsageError(f"{where}: column {name} is not of numbers ({first_line(error)})") from error
-    return np.where(np.isfinite(numbers), numbers, np.nan)
-
-
-def _statics(values: Values, number: NDArray[np.int64], series: NDArray[np.str_], column: str, where: str) -> Values:
-    """The one value of every series, `[S]`; `number` are the series of the rows."""
-    known = np.isfinite(values)
-    constant = np.zeros(len(series))
-    for index, name in enumerate(series):
-        own = np.unique(values[known & (number == index)])
-        if len(own) != 1:
-            raise UsageError(f"{where}: static column {column} has {len(own)} values in series {name}; it needs one")
-        constant[index] = own[0]
-    return constant
+    filled = values
+    if max_gap:
+        columns = pd.DataFrame(values.transpose(1, 0, 2).reshape(values.shape[1], -1))
+        split = np.searchsorted(cuts, np.arange(len(columns)), side="right")
+        filled = columns.groupby(split).ffill(limit=max_gap).to_numpy()
+        filled = filled.reshape(-1, len(values), values.shape[2]).transpose(1, 0, 2)
+    return filled, np.isfinite(filled) & ~np.isfinite(values)
 
 
 @dataclass(frozen=True)
@@ -281,10 +216,7 @@ def fit_spec(config: ForecastDataConfig, grid: TimeGrid, train_steps: int) -> Wi
     A column that never changes there keeps its unit.
     """
     rows = grid.values[:, :train_steps].reshape(-1, grid.values.shape[2])
-    known = np.isfinite(rows)
-    count = np.maximum(known.sum(0), 1)
-    mean = np.where(known, rows, 0).sum(0) / count
-    std = np.sqrt(np.square(np.where(known, rows - mean, 0)).sum(0) / count)
+    mean, std = np.nanmean(rows, 0), np.nanstd(rows, 0)
     statics = grid.statics - grid.statics.mean(0)
     spread = statics.std(0)
     shared = {one.name: getattr(config, one.name) for one in fields(WindowSpec) if hasattr(config, one.name)}
@@ -324,6 +256,7 @@ class WindowTable:
         filled: whether the last known value replaces a missing one, bool `[S, T, V]`.
         has_input: whether every value was read or filled, bool `[S, T]`.
         has_target: whether every target was read, bool `[S, T]`.
+        statics: scaled static columns, float32 `[S, K]`.
     """
 
     def __init__(self, grid: TimeGrid, spec: WindowSpec, cuts: tuple[int, ...] = ()) -> None:
@@ -343,7 +276,7 @@ class WindowTable:
         truth = (grid.values[:, :, : len(spec.targets)] - np.array(spec.mean)[: len(spec.targets)]) / spec.target_std
         self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, len(spec.targets)))
         self._calendar = torch.from_numpy(calendar)
-        self._statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
+        self.statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
         self._past = torch.arange(1 - spec.history, 1)
         self._ahead = torch.tensor(spec.horizons)
 
@@ -358,7 +291,7 @@ class WindowTable:
         return ForecastBatch(
             history=self._inputs[past],
             future=self._calendar[ahead],
-            statics=self._statics[numbers],
+            statics=self.statics[numbers],
             series=numbers,
             target=torch.where(inside[:, :, None], target, torch.nan),
             origin=steps,
@@ -402,10 +335,6 @@ class Windows(Dataset[ForecastBatch]):
     def __getitem__(self, rows: NDArray[np.int64] | slice) -> ForecastBatch:
         """The batch of the windows number `rows`."""
         return self._table.batch(self.series[rows], self.origin[rows])
-
-    def batches(self, size: int) -> Iterator[ForecastBatch]:
-        """Every window once in batches of `size`, in the order of series and time."""
-        return (self[begin] for begin in in_batches(np.arange(len(self)), size))
 
 
 def in_batches(rows: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:

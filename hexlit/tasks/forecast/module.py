@@ -1,8 +1,9 @@
 """Networks that forecast, their errors in the targets' units, and the Lightning modules of data and learning."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import lightning as L
@@ -13,16 +14,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
-from hexlit.accelerate.collectives import all_gather
+from hexlit.accelerate.collectives import all_gather_rows
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.precision import onednn_takes_bf16
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, Windows, WindowSpec, WindowTable, fit_spec, in_batches, read_grid
-from hexlit.tasks.supervised import SupervisedModule, sine_positions, transformer_layers
+from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
 
 SPLITS = ("train", "validation", "test")
+NAIVE = ("persistence", "seasonal")
+"""Naive forecasts; see `naive_forecasts`."""
 
 
 Numbers = NDArray[np.float64]
@@ -81,16 +84,12 @@ class ForecastDataModule(L.LightningDataModule):
         rows = in_batches(np.arange(len(windows)), self.profile.evaluation_batch)
         return make_loader(windows, self.profile, sampler=rows, batch_size=None)
 
-    def in_order(self, split: str) -> Iterator[ForecastBatch]:
-        """Batches of every window of `split` once, in the order of series and time."""
-        return self.windows[split].batches(self.profile.evaluation_batch)
-
     def figures(self) -> dict[str, float]:
         """Windows of the splits that training uses, for the loggers."""
         return {f"{split}_windows": float(len(self.windows[split])) for split in ("train", "validation")}
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: windows and times of the splits, dropped windows with reasons, gaps of each series."""
+        """Plain containers: windows and times of the splits, dropped windows with reasons, filled values."""
         times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
         return {
             "windows": {split: len(windows) for split, windows in self.windows.items()},
@@ -98,7 +97,6 @@ class ForecastDataModule(L.LightningDataModule):
             "begins": dict(zip(SPLITS, times, strict=False)),
             "end": times[-1],
             "filled": dict(zip(self.spec.values, self.table.filled.sum((0, 1)).tolist(), strict=True)),
-            "series": self.grid.report,
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -111,29 +109,22 @@ class ForecastDataModule(L.LightningDataModule):
         Raises:
             UsageError: the table or its settings differ from those of the run.
         """
-        now, was = ({"cuts": state["cuts"], **state["spec"]} for state in (self.state_dict(), state_dict))
-        for name, value in was.items():
-            if now[name] != value:
-                raise UsageError(f"data: {name} differs from that of the run; keep file and settings to resume")
+        was, now = ({"cuts": state["cuts"], **state["spec"]} for state in (state_dict, self.state_dict()))
+        check_unchanged(was, now)
 
     def _find(self, split: str) -> Windows:
         number = SPLITS.index(split)
         begin, end = (0, *self.cuts, self.grid.steps)[number : number + 2]
         windows = Windows(self.table, begin, end, self.config.stride)
-        if len(windows):
-            return windows
-        needed = self.spec.history + max(self.spec.horizons)
-        if end - begin < needed:
+        if not len(windows):
+            needed = self.spec.history + max(self.spec.horizons)
+            missing = np.isnan(self.grid.values[:, begin:end]).mean((0, 1))
+            shares = ", ".join(f"{share:.0%} of {name}" for name, share in zip(self.spec.values, missing, strict=True))
             raise UsageError(
-                f"data: too few rows; the {split} split has {end - begin} steps, and a window takes {needed} "
-                "(data.history + data.horizon)"
+                f"data: the {split} split of {end - begin} steps has no window of {needed} (data.history + "
+                f"data.horizon) without gaps above data.max_gap={self.config.max_gap}; missing are {shares}"
             )
-        missing = np.isnan(self.grid.values[:, begin:end]).mean((0, 1))
-        worst = int(np.argmax(missing))
-        raise UsageError(
-            f"data: every window of the {split} split has a gap; column {self.spec.values[worst]} is missing in "
-            f"{missing[worst]:.0%} of its steps; leave it out, or raise data.max_gap={self.config.max_gap}"
-        )
+        return windows
 
 
 class RecurrentEncoder(nn.Module):
@@ -256,38 +247,24 @@ class Errors:
     """Explained share of the truth's variance, 1 at best; NaN if the truth never changes."""
 
 
-class ErrorSums:
-    """Sums over batches of forecasts, enough for their errors. Values are scaled, which keeps float32 sums exact.
+def errors_of(batches: Iterable[tuple[Tensor, Tensor]], std: list[float]) -> Errors:
+    """Errors of scaled forecasts and their truth, both `[B, P, T]` a batch; `std` `[T]` converts them to units.
 
-    Attributes:
-        count: number of windows.
-        sums: sums of the absolute and squared errors, and of the truth and its square, `[4, P, T]`.
+    Scaled values keep sums in float32 exact.
     """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.sums = torch.zeros(())
-
-    def update(self, forecast: Tensor, truth: Tensor) -> None:
-        """Add scaled forecasts `[B, P, T]` and their truth."""
+    sums, count = torch.zeros(()), 0
+    for forecast, truth in batches:
         error, truth = (forecast - truth).float(), truth.float()
-        parts = (error.abs(), error.square(), truth, truth.square())
-        self.add(torch.stack([part.sum(0) for part in parts]), len(truth))
-
-    def add(self, sums: Tensor, count: int) -> None:
-        """Add the `sums` over `count` windows."""
-        self.sums = self.sums + sums if self.count else sums
-        self.count += count
-
-    def errors(self, std: list[float]) -> Errors:
-        """Errors over all horizons, then by horizon; `std` `[T]` converts them to units."""
-        sums = self.sums.cpu().numpy().astype(np.float64)
-        means = np.concatenate([sums.sum(1, keepdims=True) / (self.count * sums.shape[1]), sums / self.count], 1)
-        absolute, squared, truth, truth_squared = means
-        variance = truth_squared - truth**2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            r2 = np.where(variance > 1e-9, 1 - squared / variance, np.nan)
-        return Errors(mae=absolute * np.array(std), rmse=np.sqrt(squared) * np.array(std), r2=r2)
+        own = torch.stack([part.sum(0) for part in (error.abs(), error.square(), truth, truth.square())])
+        sums = sums + own if count else own
+        count += len(truth)
+    totals = sums.cpu().numpy().astype(np.float64)
+    means = np.concatenate([totals.sum(1, keepdims=True) / (count * totals.shape[1]), totals / count], 1)
+    absolute, squared, truth_mean, truth_squared = means
+    variance = truth_squared - truth_mean**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r2 = np.where(variance > 1e-9, 1 - squared / variance, np.nan)
+    return Errors(mae=absolute * np.array(std), rmse=np.sqrt(squared) * np.array(std), r2=r2)
 
 
 def skill(mae: Numbers, mae_of_naive: Numbers) -> Numbers:
@@ -323,19 +300,18 @@ class ForecastModule(SupervisedModule):
     def __init__(self, config: ForecastTrainConfig, spec: WindowSpec, profile: DeviceProfile) -> None:
         """A fresh network for the windows of `spec`."""
         facts = {"task": "forecast", "net": asdict(config.net), "spec": asdict(spec), "loss": config.loss}
-        super().__init__(ForecastNet(config.net, spec), config, profile, facts)
+        super().__init__(ForecastNet(config.net, spec), config.optimizer, config.trainer, profile, facts)
         self.spec = spec
         self.loss = LOSSES[config.loss]
-        self._judged: dict[str, ErrorSums] = {}
+        self._judged: list[tuple[Tensor, ...]] = []
 
     def losses(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
         return {"loss": self.loss(output.float(), batch.target)}
 
     def measures(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
-        """Mean absolute error in units; the sums for measures that are no means are kept until the epoch ends."""
+        """Mean absolute error in units; forecasts are kept for measures over the whole epoch."""
         spec = self.spec
-        for name, forecast in {"model": output, **naive_forecasts(batch.history, spec)}.items():
-            self._judged.setdefault(name, ErrorSums()).update(forecast, batch.target)
+        self._judged.append((batch.target, output.float(), *naive_forecasts(batch.history, spec).values()))
         std = torch.tensor(spec.target_std, device=output.device)
         mae = (output.float() - batch.target).abs().mean((0, 1)) * std
         by_target = dict(zip(spec.targets, mae, strict=True)) if len(spec.targets) > 1 else {}
@@ -343,16 +319,12 @@ class ForecastModule(SupervisedModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log RMSE, R² and the skill over the naive forecasts, over all windows, means over targets."""
-        judged: dict[str, ErrorSums] = {}
-        for part in all_gather({name: (own.sums.cpu(), own.count) for name, own in self._judged.items()}):
-            for name, sums in part.items():
-                judged.setdefault(name, ErrorSums()).add(*sums)
-        self._judged = {}
-        errors = {name: sums.errors(self.spec.target_std) for name, sums in judged.items()}
-        model = errors.pop("model")
+        truth, *forecasts = zip(*all_gather_rows(self._judged), strict=True)
+        self._judged = []
+        model, *naive = (errors_of(zip(own, truth, strict=True), self.spec.target_std) for own in forecasts)
         self.log_dict({"val.rmse": float(model.rmse[0].mean()), "val.r2": float(model.r2[0].mean())})
-        for name, naive in errors.items():
-            self.log(f"val.skill_over_{name}", float(np.mean(skill(model.mae[0], naive.mae[0]))))
+        for name, errors in zip(NAIVE, naive, strict=False):
+            self.log(f"val.skill_over_{name}", float(np.mean(skill(model.mae[0], errors.mae[0]))))
 
     def example_batch(self, count: int) -> ForecastBatch:
         return blank_batch(self.spec, count, self.device)
@@ -360,13 +332,8 @@ class ForecastModule(SupervisedModule):
 
 def blank_batch(spec: WindowSpec, count: int, device: torch.device) -> ForecastBatch:
     """`count` windows on `device` that contain only means."""
-    numbers = torch.zeros(count, dtype=torch.long, device=device)
-    steps = len(spec.horizons)
-    return ForecastBatch(
-        history=torch.zeros(count, spec.history, spec.inputs, device=device),
-        future=torch.zeros(count, steps, spec.calendars, device=device),
-        statics=torch.zeros(count, len(spec.static_columns), device=device),
-        series=numbers,
-        target=torch.zeros(count, steps, len(spec.targets), device=device),
-        origin=numbers,
-    )
+    zeros = partial(torch.zeros, device=device)
+    number, steps = zeros(count, dtype=torch.long), len(spec.horizons)
+    future, statics = zeros(count, steps, spec.calendars), zeros(count, len(spec.static_columns))
+    history, target = zeros(count, spec.history, spec.inputs), zeros(count, steps, len(spec.targets))
+    return ForecastBatch(history, future, statics, number, target, number)

@@ -25,10 +25,8 @@ class ForecastTask(SupervisedTask):
     units = ("windows",)
     shown = ("loss", "mae", "skill_over_seasonal")
     metrics = (
-        Metric("val.mae*", best="min"),
-        Metric("val.rmse", best="min"),
-        Metric("val.r2", best="max"),
-        Metric("val.skill_*", best="max"),
+        *(Metric(name, best="min") for name in ("val.mae*", "val.rmse")),
+        *(Metric(name, best="max") for name in ("val.r2", "val.skill_*")),
     )
     fresh_data = True
     config: ForecastTrainConfig
@@ -56,7 +54,7 @@ class ForecastTask(SupervisedTask):
             shown = example_panels(net, self.data, self.config.figures)
             panels = ForecastPanels(value=self.data.spec.targets[0], step=unit, panels=shown)
             self.save_figure("forecasts.svg", draw(draw_forecasts, panels))
-        return [asdict(row) for row in error_table(net, self.data)]
+        return error_table(net, self.data)
 
     def summary(self) -> Mapping[str, Any]:
         return {"data": self.data.summary()}

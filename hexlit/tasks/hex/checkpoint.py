@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 
 from hexlit import __version__
@@ -106,18 +106,16 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
         with safe_open(path, "pt") as file:
             metadata: dict[str, str] = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-    except (OSError, SafetensorError, ValueError) as error:
-        raise UsageError(f"{key}={path}: not a whole network in safetensors ({error})") from error
-    if metadata.get("format") != FORMAT:
-        raise UsageError(f"{key}={path}: written by another program, or by another version ({metadata.get('format')})")
-    try:
+        if metadata.get("format") != FORMAT:
+            raise ValueError(f"written by another program, or by another version: {metadata.get('format')}")
         settings: dict[str, Any] = json.loads(metadata["net"])
         state = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
         return LoadedNetwork(saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1")
     except BlockError as error:
         raise UsageError(f"{key}={path}: {error}") from error
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, UsageError) as error:
-        raise UsageError(f"{key}={path}: not a network of hexlit ({str(error).splitlines()[0]})") from error
+    except Exception as error:  # a foreign file can make the reader raise anything
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"{key}={path}: not a network of hexlit in safetensors ({reason})") from error
 
 
 def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:

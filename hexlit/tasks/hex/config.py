@@ -1,9 +1,8 @@
 """The configuration of `hexlit train task=hex`. Imports nothing heavy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
@@ -103,22 +102,12 @@ class HexTrainConfig(RunConfig):
             name = f"{next(iter(self.auxiliary))}_weight"
             raise UsageError(f"{name}={getattr(self, name)}: needs searched policies, which recorded games lack")
         if self.accelerator.persistent_workers is not None:
-            raise UsageError(
-                f"accelerator.persistent_workers={str(self.accelerator.persistent_workers).lower()}: it has no effect "
-                "on Hex, whose loaders are made again in each epoch"
-            )
+            raise UsageError("accelerator.persistent_workers: has no effect on Hex, whose loaders serve one epoch")
         monitor = self.trainer.monitor  # the run itself would notice only in its last epoch that it is not measured
         if monitor.startswith("val.") and self.data.source != "games":
-            raise UsageError(
-                f"trainer.monitor={monitor}: only data=games is validated; with self-play choose strength.score, or "
-                "train.loss with trainer.monitor_mode=min"
-            )
+            raise UsageError(f"trainer.monitor={monitor}: only data=games is validated; choose another, as train.loss")
         if monitor.startswith("strength.") and not self.evaluation.every_epochs:
-            loss = "val.loss" if self.data.source == "games" else "train.loss"
-            raise UsageError(
-                f"trainer.monitor={monitor}: evaluation.every_epochs=0 measures no strength; measure it, or choose "
-                f"trainer.monitor={loss} trainer.monitor_mode=min"
-            )
+            raise UsageError(f"trainer.monitor={monitor}: evaluation.every_epochs=0 measures no strength")
 
     @property
     def auxiliary(self) -> Mapping[str, float]:
@@ -132,14 +121,11 @@ class HexTrainConfig(RunConfig):
     @property
     def without_effect(self) -> Mapping[str, str]:
         if self.data.source == "games":
-            reason = "data=games plays no games of its own; leave it out"
-            return {"selfplay": reason, "ray": reason}
+            return dict.fromkeys(("selfplay", "ray"), "data=games plays no games of its own; leave it out")
         if self.selfplay.where != "ray":
             return {"ray": f"selfplay.where={self.selfplay.where} uses no cluster; add selfplay.where=ray"}
         return {}
 
     @property
-    def hardware(self) -> AcceleratorConfig:
-        """Examples per step come from the recipe, unless the hardware's section overrides them."""
-        asked = self.accelerator
-        return replace(asked, train_batch=self.data.batch if asked.train_batch is None else asked.train_batch)
+    def batch(self) -> int | None:
+        return self.data.batch

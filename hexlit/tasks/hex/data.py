@@ -3,7 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 
 import lightning as L
 import numpy as np
@@ -13,13 +14,13 @@ from torch.utils.data import DataLoader
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.errors import UsageError
 from hexlit.files import cache_folder
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import NO_MOVE, NO_WINNER, OTHER_SIZE, UNFINISHED, GamePositions, GameRows, split_games
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
+from hexlit.tasks.supervised import check_unchanged
 
 BEYOND = "games beyond max_positions"
 """Reason of games that are left out because a run takes no more positions."""
@@ -43,10 +44,8 @@ class HexDataModule(L.LightningDataModule):
     memory_share: float = 1.0
     """The learner's share of its device's memory cap; processes that make the data there have the rest."""
 
-    @property
-    def evaluations(self) -> int:
-        """Number of network evaluations for making the data so far."""
-        return 0
+    totals: Mapping[str, int] = MappingProxyType({"evaluations": 0})
+    """Counts of the whole run; `evaluations` are those of the network for making the data."""
 
     def prepare(self) -> None:
         """Compile the code that makes the data, or load it."""
@@ -81,34 +80,6 @@ class HexDataModule(L.LightningDataModule):
         return
 
 
-class GamesAccount(NamedTuple):
-    """Number of games of a store that a run uses, and of those that it leaves out."""
-
-    path: Path
-    size: int
-    used: int
-    left_out: Mapping[str, int]
-    """Reason -> games or plies, see `GamePositions.left_out`; plies do not count here."""
-
-    @property
-    def games(self) -> int:
-        """All games of the store."""
-        return self.used + sum(self.left_out.get(reason, 0) for reason in _REASONS)
-
-    @property
-    def mostly_left_out(self) -> bool:
-        """Whether more than half of the games are left out, which is seldom meant."""
-        return 2 * self.used < self.games
-
-    def line(self) -> str:
-        """One sentence with the counts and the reasons, the most frequent first."""
-        counts = [(self.left_out.get(reason, 0), text.format(size=self.size)) for reason, text in _REASONS.items()]
-        reasons = [f"{count:,} {text}" for count, text in sorted(counts, key=lambda one: -one[0]) if count]
-        used = f"{self.used:,} of {self.games:,}" if reasons else f"all {self.games:,}"
-        left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
-        return f"data.path={self.path}: {used} games are used{left_out}"
-
-
 class GamesDataModule(HexDataModule):
     """Trains on the positions of some games of a store and validates on those of the others."""
 
@@ -123,22 +94,11 @@ class GamesDataModule(HexDataModule):
         super().__init__()
         data = config.data
         assert data.path is not None
-        self.path = Path(data.path)
-        self.positions = GamePositions.open(
-            self.path,
-            size=config.board,
-            swap=config.swap,
-            cache=cache or cache_folder() / "games",
-            claimed_results=data.claimed_results,
-        )
-        sides = split_games(
-            self.positions,
-            share=data.validation_share,
-            seed=data.split_seed,
-            by=data.split,
-            opening_plies=data.opening_plies,
-            most=data.max_positions,
-        )
+        self.path, cache = Path(data.path), cache or cache_folder() / "games"
+        rules: dict[str, Any] = {"size": config.board, "swap": config.swap, "claimed_results": data.claimed_results}
+        self.positions = GamePositions.open(self.path, cache=cache, **rules)
+        chosen: dict[str, Any] = {"share": data.validation_share, "seed": data.split_seed, "by": data.split}
+        sides = split_games(self.positions, opening_plies=data.opening_plies, most=data.max_positions, **chosen)
         self.training = GameRows(self.positions, sides.train_rows)
         """The training positions."""
         self.validation = GameRows(self.positions, sides.validation_rows)
@@ -167,33 +127,35 @@ class GamesDataModule(HexDataModule):
 
     def figures(self) -> dict[str, float]:
         """Numbers of games and positions, for the loggers."""
-        counts = self.counts()
-        names = ("games", "training_positions", "validation_positions")
-        return {name: counts[name] for name in names}
+        return {name: self.counts()[name] for name in ("games", "training_positions", "validation_positions")}
 
     def counts(self) -> dict[str, Any]:
         """Games and positions of both sides, and the games left out of the store, by reason."""
-        games = [len(np.unique(self.positions.games_of(side.rows))) for side in (self.training, self.validation)]
+        train, validation = self.training.rows, self.validation.rows
+        games = [len(np.unique(self.positions.games_of(rows))) for rows in (train, validation)]
         beyond = self.positions.games - sum(games)
         return {
             "games": sum(games),
-            "training_games": games[0],
-            "validation_games": games[1],
-            "training_positions": len(self.training.rows),
-            "validation_positions": len(self.validation.rows),
+            **dict(zip(("training_games", "validation_games"), games, strict=True)),
+            "training_positions": len(train),
+            "validation_positions": len(validation),
             "left_out": self.positions.left_out | ({BEYOND: beyond} if beyond else {}),
             "split": self.held_out["split"],
         }
 
-    def account(self, *, validates: bool = True) -> GamesAccount:
-        """The games of the store that are used, and those that are left out.
+    def account(self, *, validates: bool = True) -> tuple[str, bool]:
+        """A line on the games of the store that are used and left out; and whether most are left out, seldom meant.
 
         `validates` is False for a run that mixes the training games into self-play and leaves the others out.
         """
-        counts = self.counts()
+        counts, size = self.counts(), self.positions.size
         held_out = 0 if validates else counts["validation_games"]
         left_out = {**counts["left_out"], HELD_OUT: held_out}
-        return GamesAccount(self.path, self.positions.size, counts["games"] - held_out, left_out)
+        games = {text.format(size=size): left_out.get(reason, 0) for reason, text in _REASONS.items()}
+        used, whole = counts["games"] - held_out, counts["games"] - held_out + sum(games.values())
+        reasons = [f"{count:,} {text}" for text, count in sorted(games.items(), key=lambda one: -one[1]) if count]
+        rest = f"; left out: {', '.join(reasons)}" if reasons else ""
+        return f"data.path={self.path}: {used:,} of {whole:,} games are used{rest}", 2 * used < whole
 
     def state_dict(self) -> dict[str, Any]:
         """The settings that decide about the games for validation."""
@@ -205,11 +167,7 @@ class GamesDataModule(HexDataModule):
         Raises:
             UsageError: the network has been trained on some of the games that would validate it.
         """
-        for name, was in state_dict["held_out"].items():
-            if self.held_out[name] != was:
-                raise UsageError(
-                    f"data.{name}={self.held_out[name]}: the run was started with data.{name}={was}; keep it to resume"
-                )
+        check_unchanged(state_dict["held_out"], self.held_out)
 
     def files(self) -> list[Path]:
         return part_files(self.path)
@@ -219,8 +177,5 @@ class GamesDataModule(HexDataModule):
 
     def summary(self) -> dict[str, Any]:
         counts = self.counts()
-        return {
-            "games": counts["games"],
-            "positions": counts["training_positions"] + counts["validation_positions"],
-            "data": counts,
-        }
+        positions = counts["training_positions"] + counts["validation_positions"]
+        return {"games": counts["games"], "positions": positions, "data": counts}

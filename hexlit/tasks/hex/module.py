@@ -48,12 +48,10 @@ class HexModule(TrainedModule):
     def __init__(self, config: HexTrainConfig, profile: DeviceProfile) -> None:
         """A fresh network; the losses are added with the weights of `config`."""
         self.auxiliary = dict(config.auxiliary)
-        super().__init__(build_net(config.net, list(self.auxiliary)), config.optimizer, config.trainer, profile)
-        learning = {"ema_decay": config.trainer.ema_decay, "train_batch": profile.train_batch}
+        net = build_net(config.net, list(self.auxiliary))
         shape = {"net": asdict(config.net), "size": config.board, "swap": config.swap}
-        self.save_hyperparameters(
-            {**shape, "auxiliary": list(self.auxiliary), "learning": asdict(config.optimizer) | learning}
-        )
+        facts = {**shape, "auxiliary": list(self.auxiliary)}
+        super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.checkpoint_gradients
         self.size = config.board
         self.actions = config.board**2 + config.swap
@@ -76,8 +74,7 @@ class HexModule(TrainedModule):
             copy.load_state_dict(copy.state_dict() | playing_state(net.state_dict()))
 
     def output(self, batch: Positions) -> NetOutput:
-        net = self.net if self.training else self.net_in_use
-        result: NetOutput = net(batch[0].to(torch.float32, memory_format=self.layout))
+        result: NetOutput = self.net_of_mode(batch[0].to(torch.float32, memory_format=self.layout))
         return result
 
     def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
@@ -89,19 +86,13 @@ class HexModule(TrainedModule):
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
         loss = self.policy_weight * policy_loss + self.value_weight * value_loss
         comparable = COMPARABLE_POLICY_WEIGHT * policy_loss.detach() + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
-        further = {}
+        losses = {"policy_loss": policy_loss, "value_loss": value_loss}
         for name, every in output.auxiliary.items():
             own = every[:, : self.actions]
             target_loss = reply_loss(own, planes, *replies) if name == REPLY else soft_loss(own, planes, policy)
             loss = loss + self.auxiliary[name] * target_loss
-            further[f"{name}_loss"] = target_loss
-        return {
-            "policy_loss": policy_loss,
-            "value_loss": value_loss,
-            **further,
-            "loss": loss,
-            "comparable_loss": comparable,
-        }
+            losses[f"{name}_loss"] = target_loss
+        return {**losses, "loss": loss, "comparable_loss": comparable}
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
         """Shares of the positions whose move is the policy's most likely one, and one of its five most likely."""
@@ -113,9 +104,8 @@ class HexModule(TrainedModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the calibration of the value: see `hexlit.nets.calibration.Calibration`."""
-        values, results = (
-            torch.cat(column).cpu().numpy() for column in zip(*all_gather_rows(self._judged), strict=True)
-        )
+        columns = zip(*all_gather_rows(self._judged), strict=True)
+        values, results = (torch.cat(column).cpu().numpy() for column in columns)
         self._judged = []
         calibration = calibrate(values, results > 0)
         names = ("brier", "log_loss", "calibration_error", "sign_accuracy")

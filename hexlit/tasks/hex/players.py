@@ -85,7 +85,6 @@ class HostMaker:
             UsageError: another machine lacks the requested hardware, or the package of the network's block; the message
                 names the machine.
         """
-        known = isinstance(self.hardware, DeviceProfile)
         profile = self.hardware if isinstance(self.hardware, DeviceProfile) else profile_there(self.hardware)
         # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
         numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
@@ -93,7 +92,7 @@ class HostMaker:
         try:
             return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile)
         except BlockError as error:
-            raise UsageError(str(error) if known else f"on {platform.node()}: {error}") from None
+            raise UsageError(f"on {platform.node()}: {error}") from None
 
 
 def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
@@ -146,11 +145,8 @@ class Players:
 
     def summary(self) -> dict[str, Any]:
         """Entries for `summary.json`."""
-        return {
-            "processes": self.placement.workers,
-            "devices": list(self.devices),
-            "versions_behind": self.placement.ahead,
-        }
+        where = self.placement
+        return {"processes": where.workers, "devices": list(self.devices), "versions_behind": where.ahead}
 
 
 def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -> Players:
@@ -163,23 +159,11 @@ def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -
     device = ray.device if on_cluster else profile.device.type
     placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
     groups, rows = placement.cut(selfplay.games, own.size)
-    settings = GamesSettings(
-        selfplay,
-        config.search,
-        size=config.board,
-        games=selfplay.games,
-        seed=config.seed,
-        swap=config.swap,
-        groups=groups,
-        part=own.rank,
-        parts=own.size,
-    )
+    part = {"groups": groups, "part": own.rank, "parts": own.size}
+    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
     if on_cluster:
         if own.several:
-            raise UsageError(
-                "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
-                "or accelerator.devices=1"
-            )
+            raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
         from hexlit.selfplay.cluster import RayPlayers
 
         elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)

@@ -1,7 +1,7 @@
 """Self-play as a LightningDataModule: every epoch plays games, saves them, and trains on a window of the latest."""
 
 import math
-from dataclasses import replace
+from collections import Counter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,7 +12,6 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.collectives import all_gather, broadcast
 from hexlit.accelerate.loaders import make_loader
-from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
@@ -27,10 +26,17 @@ from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.players import Weights, as_arrays, as_tensors, make_players, weights_of
-from hexlit.training.phases import Phase, PhaseClock
+from hexlit.training.phases import Phase
+from hexlit.training.task import Session
 
 SHOWN_GAMES = 16
 """Number of latest games kept for display."""
+
+SHARES = ("search_value_share", "search_value_decay", "surprise_share")
+"""Settings of the data that are the window's."""
+
+UNITS = ("games", "positions", "evaluations")
+"""Units of the phase of self-play."""
 
 COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 """Counts of the whole run, kept in its checkpoints."""
@@ -48,58 +54,37 @@ class SelfPlayDataModule(HexDataModule):
     `selfplay.versions_behind` epochs.
     """
 
-    def __init__(
-        self,
-        config: HexTrainConfig,
-        profile: DeviceProfile,
-        folder: Path,
-        clock: PhaseClock,
-        deadline: float | None = None,
-        others: GameRows | None = None,
-    ) -> None:
-        """Games of `config`, saved in `folder` and timed by `clock`.
+    def __init__(self, config: HexTrainConfig, session: Session, others: GameRows | None = None) -> None:
+        """Games of `config`, saved in the folder of `session`.
 
-        `deadline` (on `time.monotonic()`) ends self-play early. A share `data.mix_share` of every batch comes from
-        `others`, recorded games; the number of batches does not change.
+        A share `data.mix_share` of every batch comes from `others`, recorded games; the number of batches stays.
         """
         super().__init__()
         self.config = config.selfplay
         self.replay = replay = config.data
         self.seed = config.seed
-        self.profile = profile
-        self.clock = clock
+        self.profile = session.profile
+        self.clock = session.clock
         self.ranks = ranks()
-        self.players = make_players(config, profile, self.ranks)
+        self.players = make_players(config, self.profile, self.ranks)
         self.memory_share = self.players.memory_share
-        self.store = GameStore(folder) if self.ranks.writes else None
+        self.store = GameStore(session.folder / "games") if self.ranks.writes else None
         self.rounds = SelfPlayRounds(
             self.players.player,
             self.store,
             positions=self.config.positions,
             ahead=self.players.placement.ahead,
-            deadline=deadline,
+            deadline=session.deadline,
             gather=all_gather,
         )
-        self.window = ReplayWindow(
-            config.board,
-            config.swap,
-            WindowSettings(
-                capacity=replay.window,
-                search_value_share=replay.search_value_share,
-                search_value_decay=replay.search_value_decay,
-                surprise_share=replay.surprise_share,
-                replies=REPLY in config.auxiliary,
-            ),
-        )
+        shares = {name: getattr(replay, name) for name in SHARES}
+        window = WindowSettings(capacity=replay.window, replies=REPLY in config.auxiliary, **shares)
+        self.window = ReplayWindow(config.board, config.swap, window)
         self.others = others
         self.totals = dict.fromkeys(COUNTS, 0)
         self._latest = SelfPlayCounts()
         self._behind: list[int] = []
         self._records: list[GameRecord] = []
-
-    @property
-    def evaluations(self) -> int:
-        return self.totals["evaluations"]
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Play an epoch's games; then batches from the window, in proportion to the new positions."""
@@ -115,14 +100,8 @@ class SelfPlayDataModule(HexDataModule):
         # Whole games exceed the number by a varying amount.
         new = min(counts.positions + counts.renewed, self.config.positions)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
-        batches = self.window.epoch(
-            batch=self.profile.train_batch,
-            steps=steps,
-            seed=self.seed,
-            epoch=epoch,
-            others=self.others,
-            share=self.replay.mix_share,
-        )
+        mixed: dict[str, Any] = {"others": self.others, "share": self.replay.mix_share}
+        batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch, **mixed)
         return make_loader(EpochDataset(batches, self.ranks), self.profile, batch_size=None)
 
     def prepare(self) -> None:
@@ -132,24 +111,18 @@ class SelfPlayDataModule(HexDataModule):
         return self.players.player.cpu_seconds()
 
     def summary(self) -> dict[str, Any]:
-        return {
-            "games": self.totals["games"],
-            "positions": self.totals["positions"],
-            "resignations": {
-                "played_on": self.totals["unresigned"],
-                "would_have_been_wrong": self.totals["false_resigns"],
-            },
-            "players": self.players.summary(),
-        }
+        games, positions, _, unresigned, false_resigns = self.totals.values()
+        resignations = {"played_on": unresigned, "would_have_been_wrong": false_resigns}
+        players = self.players.summary()
+        return {"games": games, "positions": positions, "resignations": resignations, "players": players}
 
     def close(self) -> None:
         self.rounds.close()
 
     def some_planes(self, count: int) -> np.ndarray[Any, Any]:
         count = min(count, len(self.window))
-        if not count:
-            return blank_planes(0, self.window.size)
-        return self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0)[0].planes
+        epoch = self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0) if count else None
+        return blank_planes(0, self.window.size) if epoch is None else epoch[0].planes
 
     def some_games(self, count: int) -> list[GameRecord]:
         return self._records[-count:]
@@ -180,15 +153,10 @@ class SelfPlayDataModule(HexDataModule):
         }
 
     def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
-        shown = SelfPlayCounts()
-
         def show(counts: SelfPlayCounts) -> None:
-            nonlocal shown
-            names = ("games", "positions", "evaluations", "network_seconds")
-            phase.add(**{name: getattr(counts, name) - getattr(shown, name) for name in names})
-            phase.work_seconds = counts.seconds
+            phase.counts = Counter({unit: getattr(counts, unit) for unit in UNITS})
+            phase.network_seconds, phase.work_seconds = counts.network_seconds, counts.seconds
             phase.advance(counts.positions + counts.renewed)
-            shown = replace(counts)
 
         records, counts = self.rounds.play(self._weights(), epoch, show, self._past(epoch), self.window.renew)
         self.window.extend(records)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 import lightning as L
 import numba
 import torch
+from lightning.pytorch.callbacks import LambdaCallback
 from rich.console import Console
 
 from hexlit.accelerate.collectives import on_writer
@@ -16,7 +17,6 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
 from hexlit.arena.ratings import RatingPool
-from hexlit.errors import UsageError
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
@@ -25,15 +25,17 @@ from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.data import GamesAccount, GamesDataModule, HexDataModule
+from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.players import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
-from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
-from hexlit.tasks.hex.tracked import METRICS, HexMedia, used_games
+from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
+from hexlit.tasks.hex.tracked import METRICS, SAMPLES, show_games, show_openings, used_games
 from hexlit.tasks.supervised import check_same
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoints import save_whole
+from hexlit.training.evaluation import is_last
+from hexlit.training.loggers import tracked_run
 from hexlit.training.phases import Phase, PhaseClock
 from hexlit.training.task import Evaluation, Session, Task
 
@@ -76,7 +78,7 @@ class HexTask(Task):
     """Teaches a network Hex, from nothing or from recorded games, and measures its strength."""
 
     unit = "positions"
-    units = ("games", "positions", "evaluations")
+    units = UNITS
     shown = ("loss", "comparable_loss", "top1_accuracy")
     metrics = METRICS
     fresh_data = True
@@ -88,7 +90,7 @@ class HexTask(Task):
         self._config = config
         self._console = console
         self._strength = strength
-        self._closing: list[Callable[[], None]] = [strength.close]
+        self._closing: list[StrengthMeasure | HexDataModule] = [strength]
 
     def set_up(self, session: Session) -> None:
         config, profile = self._config, session.profile
@@ -100,7 +102,7 @@ class HexTask(Task):
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
         self.data = make_data(config, session, self._console)
-        self._closing.append(self.data.close)
+        self._closing.append(self.data)
         profile.on(profile.device, self.data.memory_share).apply()
         batch = self._strength.set_up(profile)
         self._host = EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=batch, profile=profile)
@@ -114,14 +116,11 @@ class HexTask(Task):
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self._config
         was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(saved_config(saved["net"]))}
-        check_same(folder, was, {"board": config.board, "swap": config.swap, "net": asdict(config.net)})
-        for name in AUXILIARY:
-            if (name in saved["auxiliary"]) != (name in config.auxiliary):
-                begun = "with" if name in saved["auxiliary"] else "without"
-                raise UsageError(
-                    f"{name}_weight={getattr(config, f'{name}_weight')}: the run in {folder} was started {begun} this "
-                    "head; keep it to resume"
-                )
+        now = {"board": config.board, "swap": config.swap, "net": asdict(config.net)}
+        for name in AUXILIARY:  # the weight may change, but not whether there is a head
+            was[f"{name}_weight"] = "above 0" if name in saved["auxiliary"] else 0
+            now[f"{name}_weight"] = "above 0" if name in config.auxiliary else 0
+        check_same(folder, was, now)
 
     def prepare(self, phase: Phase) -> None:
         self._strength.begin(phase)
@@ -135,16 +134,23 @@ class HexTask(Task):
 
     def _measure(self, final: bool) -> Mapping[str, Any]:
         evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
-        self._media.figures = figures = self._strength.measure(evaluator, final=final)
-        return figures
+        self._measured = self._strength.measure(evaluator, final=final)
+        return self._measured
 
     def before_evaluation(self, is_due: IsDue) -> list[L.Callback]:
-        self._media = HexMedia(self.data.some_games, is_due)
+        self._is_due = is_due
         return [self._strength.callback(self._session.clock, is_due)]
 
     def callbacks(self) -> list[L.Callback]:
         rated = self._config.evaluation.pool.every_epochs
-        return [self._media, *([RatingPhase(self._config, self.module, self._session)] if rated else [])]
+        media = LambdaCallback(on_train_epoch_end=self._show_media)
+        return [media, *([RatingPhase(self._config, self.module, self._session)] if rated else [])]
+
+    def _show_media(self, trainer: L.Trainer, module: L.LightningModule) -> None:
+        tracked = tracked_run(trainer.loggers)
+        if tracked is not None and tracked.media and self._is_due(trainer):
+            show_openings(tracked, self._measured, trainer.current_epoch)
+            show_games(tracked, self.data.some_games(SAMPLES), trainer.current_epoch)
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         return {self._config.data.source: self.data.figures()}
@@ -153,7 +159,7 @@ class HexTask(Task):
         return used_games(self._config, self.data, identity)
 
     def forward_passes(self) -> int:
-        return self.data.evaluations
+        return self.data.totals["evaluations"]
 
     def cpu_seconds(self) -> float:
         return self.data.cpu_seconds()
@@ -164,21 +170,15 @@ class HexTask(Task):
         None without positions, and if that format is float32 itself.
         """
         planes = self.data.some_planes(CHECKED_POSITIONS)
-        if not len(planes):
-            return {"precision": None}
         evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
-        name = str(evaluator.dtype).removeprefix("torch.")
-        if name == "float32":
+        if not len(planes) or evaluator.dtype == torch.float32:
             return {"precision": None}
+        name = str(evaluator.dtype).removeprefix("torch.")
         agreement = measure_agreement(cast(HexNet, self.module.net_in_use), evaluator, planes)
         if not agreement.good_enough:
-            log.warning(
-                "%s chooses another move than float32 in %.1f%% of %d positions; accelerator.inference_precision=fp32 "
-                "is exact, and slower",
-                name,
-                100 * (1 - agreement.same_move),
-                agreement.positions,
-            )
+            exact = "accelerator.inference_precision=fp32 is exact, and slower"
+            others = f"{1 - agreement.same_move:.1%} of {agreement.positions} positions"
+            log.warning("%s chooses another move than float32 in %s; %s", name, others, exact)
         return {"precision": {"format": name, **asdict(agreement)}}
 
     def summary(self) -> Mapping[str, Any]:
@@ -188,8 +188,8 @@ class HexTask(Task):
         return f"self-play {self._host.description}"
 
     def close(self) -> None:
-        for close in self._closing:
-            close()
+        for one in self._closing:
+            one.close()
 
     def show_summary(self, summary: Mapping[str, Any]) -> None:
         print_end(self._console, summary, self._session.folder, hex_sections)
@@ -204,20 +204,15 @@ def make_data(config: HexTrainConfig, session: Session, console: Console) -> Hex
     if config.data.path is not None:
         recorded = GamesDataModule(config, session.profile)
         trains_on_games = config.data.source == "games"
-        show_account(console, recorded.account(validates=trains_on_games))
+        line, mostly_left_out = recorded.account(validates=trains_on_games)
+        if not mostly_left_out:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        elif ranks().writes:
+            log.warning("most games are left out; %s", line)
         if trains_on_games:
             return recorded
         others = recorded.training
-    games = session.folder / "games"
-    return SelfPlayDataModule(config, session.profile, games, session.clock, session.deadline, others)
-
-
-def show_account(console: Console, account: GamesAccount) -> None:
-    """Show on `console` which games are used and left out; a warning if most are left out."""
-    if not account.mostly_left_out:
-        console.print(account.line(), highlight=False, markup=False, soft_wrap=True)
-    elif ranks().writes:
-        log.warning("most games are left out; %s", account.line())
+    return SelfPlayDataModule(config, session, others)
 
 
 class RatingPhase(L.Callback):
@@ -229,33 +224,33 @@ class RatingPhase(L.Callback):
 
     def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
         """The network of `module` is rated."""
-        evaluation, self._config, self._module, self._session = config.evaluation, config, module, session
-        self._search = replace(config.search, simulations=evaluation.simulations)
-        games = evaluation.pool.pairs
-        self._own, self._other = (
-            EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=games, profile=session.profile)
-            for _ in range(2)
-        )
+        evaluation, size, games = config.evaluation, config.board, config.evaluation.pool.pairs
+        self._every, self._module, self._session = evaluation.pool.every_epochs, module, session
+        search = replace(config.search, simulations=evaluation.simulations)
+
+        def network_player() -> Callable[[Weights], Player]:
+            host = EvaluatorHost(config.net, size=size, swap=config.swap, batch=games, profile=session.profile)
+            return lambda weights: SearchPlayer(
+                search, host.refreshed(weights), size=size, batch=games, swap=config.swap
+            )
+
+        self._own, other = network_player(), network_player()
         rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
         fixed: dict[str, Player] = {
             "random": RandomPlayer(evaluation.seed),
-            "rollouts": SearchPlayer(self._search, rollouts, size=config.board, batch=games),
+            "rollouts": SearchPlayer(search, rollouts, size=size, batch=games),
         }
-        self._pool = RatingPool(
-            session.folder,
-            evaluation.pool,
-            fixed,
-            lambda path: self._player(self._other, read_weights(path)),
-            size=config.board,
-            seed=evaluation.seed,
-        )
+
+        def restored(path: Path) -> Player:
+            return other(as_arrays(torch.load(path, map_location="cpu", weights_only=True)))
+
+        self._pool = RatingPool(session.folder, evaluation.pool, fixed, restored, size=size, seed=evaluation.seed)
         self._pool.resume(session.first_epoch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Rate, when a rating is due."""
         epoch = trainer.current_epoch
-        last = trainer.should_stop or epoch + 1 == trainer.max_epochs
-        if not last and (epoch + 1) % self._config.evaluation.pool.every_epochs:
+        if not is_last(trainer) and (epoch + 1) % self._every:
             return
         with self._session.clock.phase("rating", epoch):
             figures = on_writer(lambda: self._rate(epoch))
@@ -264,17 +259,5 @@ class RatingPhase(L.Callback):
 
     def _rate(self, epoch: int) -> dict[str, float]:
         weights = weights_of(self._module.net_in_use)
-        rating = self._pool.play(
-            epoch, self._player(self._own, weights), lambda path: save_whole(as_tensors(weights), path)
-        )
+        rating = self._pool.play(epoch, self._own(weights), lambda path: save_whole(as_tensors(weights), path))
         return {"elo": float(rating.elo), "elo_low": float(rating.low), "elo_high": float(rating.high)}
-
-    def _player(self, host: EvaluatorHost, weights: Weights) -> Player:
-        config = self._config
-        games = config.evaluation.pool.pairs
-        return SearchPlayer(self._search, host.refreshed(weights), size=config.board, batch=games, swap=config.swap)
-
-
-def read_weights(path: Path) -> Weights:
-    """The weights that a rating saved."""
-    return as_arrays(torch.load(path, map_location="cpu", weights_only=True))

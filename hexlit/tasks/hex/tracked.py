@@ -1,11 +1,9 @@
 """A run of Hex on Weights & Biases: names of its figures, pictures of openings and games, and its lineage."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import lightning as L
 
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
@@ -16,25 +14,18 @@ from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import Metric
 from hexlit.tracking.tracked_run import Files, TrackedRun
-from hexlit.training.loggers import checkpoint_files, tracked_run
+from hexlit.training.loggers import checkpoint_files
 
+LOWEST = ("strength.*_brier", "strength.*_log_loss", "strength.*_error", "val.value_brier", "val.value_*_error")
+HIGHEST = ("openings_right", "optimality", "_accuracy", "_share")
 METRICS = (
-    Metric("selfplay.games", axis=True),
-    Metric("selfplay.positions", axis=True),
+    *(Metric(f"selfplay.{name}", axis=True) for name in ("games", "positions")),
     Metric("games.*", "data/*"),
-    Metric("strength.*_brier", best="min"),
-    Metric("strength.*_log_loss", best="min"),
-    Metric("strength.*_error", best="min"),
-    Metric("val.value_brier", best="min"),
-    Metric("val.value_*_error", best="min"),
+    *(Metric(name, best="min") for name in LOWEST),
     Metric("val.*_accuracy", best="max"),
     Metric("strength.openings", best=None),
-    Metric("strength.*openings_right", best="max"),
-    Metric("strength.*optimality", best="max"),
-    Metric("strength.*_accuracy", best="max"),
-    Metric("strength.*_share", best="max"),
-    Metric("strength.score", best="max"),
-    Metric("rating.elo", best="max"),
+    *(Metric(f"strength.*{name}", best="max") for name in HIGHEST),
+    *(Metric(name, best="max") for name in ("strength.score", "rating.elo")),
 )
 """The game's lines of the table of names."""
 
@@ -43,25 +34,6 @@ SAMPLES = 4
 """Games in a table."""
 GAMES = "games"
 _COLOURS = {1: "Black", -1: "White", 0: "unknown"}
-
-
-class HexMedia(L.Callback):
-    """Logs pictures after every evaluation, in a few milliseconds; nothing without a W&B run that takes media."""
-
-    def __init__(self, games: Callable[[int], Sequence[GameRecord]], is_due: Callable[[L.Trainer], bool]) -> None:
-        """`games(count)` gives some of the latest games; `is_due(trainer)` tells whether this epoch is measured."""
-        self._games = games
-        self._is_due = is_due
-        self.figures: Mapping[str, Any] = {}
-        """Figures of the latest evaluation."""
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Draw the results of the evaluation."""
-        tracked = tracked_run(trainer.loggers)
-        if tracked is None or not tracked.media or not self._is_due(trainer):
-            return
-        show_openings(tracked, self.figures, trainer.current_epoch)
-        show_games(tracked, self._games(SAMPLES), trainer.current_epoch)
 
 
 def show_openings(tracked: TrackedRun, figures: Mapping[str, Any], step: int) -> None:
@@ -79,19 +51,11 @@ def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> N
     """Log a table of `games`; nothing without games."""
     from hexlit.reporting.board_image import game_image
 
-    rows = [
-        [
-            step,
-            record.game_id,
-            record.network_version,
-            len(record.moves),
-            _COLOURS[record.winner],
-            str(record.ending),
-            in_words(record.moves.tolist(), record.size),
-            game_image(record.moves.tolist(), record.size),
-        ]
-        for record in games
-    ]
+    rows = []
+    for record in games:
+        moves, size, winner = record.moves.tolist(), record.size, _COLOURS[record.winner]
+        facts = [step, record.game_id, record.network_version, len(moves), winner, str(record.ending)]
+        rows.append([*facts, in_words(moves, size), game_image(moves, size)])
     if rows:
         tracked.table("games/samples", COLUMNS, rows, step)
 

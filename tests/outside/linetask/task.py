@@ -1,7 +1,6 @@
 """Its module, its data and the rest."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import lightning as L
@@ -23,12 +22,11 @@ class LineModule(TrainedModule):
     """Learns slope and height."""
 
     def __init__(self, config: LineConfig, session: Session) -> None:
-        super().__init__(nn.Linear(1, 1), config.optimizer, config.trainer, session.profile)
-        learning = {**asdict(config.optimizer), "ema_decay": config.trainer.ema_decay}
-        self.save_hyperparameters({"slope": config.slope, "learning": learning})
+        facts = {"slope": config.slope}  # in its checkpoints, beside the settings of learning
+        super().__init__(nn.Linear(1, 1), config.optimizer, config.trainer, session.profile, facts)
 
     def output(self, batch: Points) -> Tensor:
-        result: Tensor = (self.net if self.training else self.net_in_use)(batch[0])
+        result: Tensor = self.net_of_mode(batch[0])
         return result
 
     def losses(self, output: Tensor, batch: Points) -> dict[str, Tensor]:

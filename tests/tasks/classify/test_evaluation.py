@@ -1,6 +1,5 @@
 """Scores beside those of scikit-learn, the report on the test set, classes of new texts, and tables."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from hexlit.commands.predict import main
 from hexlit.errors import UsageError
-from hexlit.parquet import descriptions
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig
 from hexlit.tasks.classify.evaluation import (
     STRENGTHS,
@@ -24,7 +22,7 @@ from hexlit.tasks.classify.evaluation import (
     probabilities_of,
     report_on_test,
 )
-from hexlit.tasks.classify.module import calibration_error, class_rows, scores_of, surprises
+from hexlit.tasks.classify.module import calibration_error, scores_of, surprises
 from tests.commands.test_train import as_a_process
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
 
@@ -36,14 +34,9 @@ TRUTH = RANDOM.choice(4, 200, p=[0.5, 0.3, 0.15, 0.05])
 def test_scores_are_those_of_scikit_learn() -> None:
     chosen = PROBABILITIES.argmax(1)
     found = scores_of(PROBABILITIES, TRUTH)
-    assert found.accuracy == pytest.approx(accuracy_score(TRUTH, chosen))
-    assert found.macro_f1 == pytest.approx(f1_score(TRUTH, chosen, average="macro"))
-    assert found.log_loss == pytest.approx(log_loss(TRUTH, PROBABILITIES), rel=1e-6)
-
-
-def test_a_class_that_is_never_chosen_has_no_precision() -> None:
-    rows = class_rows(np.array([0, 0, 1]), np.array([0, 0, 0]), ["a", "b"])
-    assert (rows[1].name, rows[1].precision, rows[1].recall, rows[1].f1, rows[1].support) == ("b", 0.0, 0.0, 0.0, 1)
+    assert found["accuracy"] == pytest.approx(accuracy_score(TRUTH, chosen))
+    assert found["macro_f1"] == pytest.approx(f1_score(TRUTH, chosen, average="macro"))
+    assert found["log_loss"] == pytest.approx(log_loss(TRUTH, PROBABILITIES), rel=1e-6)
 
 
 def test_calibration_by_hand() -> None:
@@ -56,7 +49,7 @@ def test_calibration_by_hand() -> None:
 
 def test_brier_by_hand() -> None:
     found = scores_of(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), np.array([0, 0, 0]))
-    assert found.brier == pytest.approx((0 + 0.5 + 2) / 3)
+    assert found["brier"] == pytest.approx((0 + 0.5 + 2) / 3)
 
 
 def test_the_most_confident_errors_come_first() -> None:
@@ -70,7 +63,7 @@ def test_the_baseline_learns_from_training_texts_and_chooses_on_validation(tmp_p
     assert strength in STRENGTHS
     probabilities = pipeline.predict_proba(data.texts["test"])
     assert probabilities.shape == (18, 3)
-    assert scores_of(probabilities, data.labels["test"]).accuracy > 0.8
+    assert scores_of(probabilities, data.labels["test"])["accuracy"] > 0.8
     words = {word for text in data.texts["train"] for word in text.split()}
     assert {word for word in pipeline[0].vocabulary_ if " " not in word} <= words
 
@@ -82,7 +75,7 @@ def test_the_report_is_of_the_test_texts_and_lists_the_most_confident_errors(tmp
     found = probabilities_of(net, data.in_order("test"), 18)
     truth, texts = data.labels["test"], data.texts["test"]
     assert report["texts"] == 18
-    assert report["model"] == pytest.approx(asdict(scores_of(found, truth)))
+    assert report["model"] == pytest.approx(scores_of(found, truth))
     assert report["baseline"]["accuracy"] > 0.8
     assert sum(map(sum, report["confusion"]["counts"])) == 18
     assert [row["support"] for row in report["classes"]] == [6, 6, 6]
@@ -90,7 +83,6 @@ def test_the_report_is_of_the_test_texts_and_lists_the_most_confident_errors(tmp
         assert shown["text"] == texts[row][:80]
         assert shown["truth"] == data.classes[truth[row]] != shown["predicted"]
         assert shown["confidence"] == pytest.approx(found[row].max())
-    assert report["only_baseline_right"]["baseline"] == report["only_baseline_right"]["truth"]
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +112,6 @@ def test_a_file_is_classified_row_by_row(name: str, checkpoint: Path, tmp_path: 
     said = predict(checkpoint, tmp_path / "in.parquet", tmp_path / name)
     assert said == f"4 texts classified, written to {tmp_path / name}; cut to 32 tokens: 1 of 4"
     table = (pq.read_table if name.endswith("parquet") else pacsv.read_csv)(tmp_path / name)
-    assert set(descriptions(table.schema)) == (set(table.column_names) if name.endswith("parquet") else set())
     assert table["predicted"].to_pylist()[:3] == ["fruit", "tools", "stars"]
     parts = [table[f"p_{label}"].to_pylist() for label in ("fruit", "stars", "tools")]
     for confidence, *row in zip(table["confidence"].to_pylist(), *parts, strict=True):
@@ -132,9 +123,10 @@ def test_what_cannot_be_predicted_is_one_line(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.csv").write_text("body\nx\n")
+    (tmp_path / "text.csv").write_text("text\nx\n")
     for arguments, said in (
-        ([f"source={tmp_path / 'in.csv'}", "target=out.csv"], "has no column text; it has body"),
-        ([f"source={tmp_path / 'in.csv'}", "target=out.txt"], "target=out.txt: the name of a table ends in"),
+        ([f"source={tmp_path / 'in.csv'}", "target=out.csv"], "cannot be read ("),
+        ([f"source={tmp_path / 'text.csv'}", "target=out.txt"], "target=out.txt: the name of a table ends in"),
         ([f"source={tmp_path / 'in.csv'}"], "name source=FILE and target=FILE, or text=..."),
         (["text=x", "source=in.csv"], "source=in.csv: text=... is predicted without files"),
         ([], "name source=FILE and target=FILE, or text=..."),

@@ -13,11 +13,10 @@ import torch
 
 from hexlit.commands.predict import main
 from hexlit.errors import UsageError
-from hexlit.parquet import descriptions
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.tasks.forecast.evaluation import (
     OVERALL,
-    ErrorRow,
+    PENALTIES,
     data_table,
     error_table,
     example_panels,
@@ -50,8 +49,9 @@ def make_net(data: ForecastDataModule) -> ForecastNet:
     return cast(ForecastNet, make_module(data, hidden=8, head=8, dropout=0.5).net)
 
 
-def find(rows: list[ErrorRow], forecaster: str, horizon: int | str, target: str = "temp") -> ErrorRow:
-    (found,) = [row for row in rows if (row.forecaster, row.horizon, row.target) == (forecaster, horizon, target)]
+def find(rows: list[dict[str, Any]], forecaster: str, horizon: int | str, target: str = "temp") -> dict[str, Any]:
+    asked = {"forecaster": forecaster, "horizon": horizon, "target": target}
+    (found,) = [row for row in rows if row.items() >= asked.items()]
     return found
 
 
@@ -59,29 +59,29 @@ def find(rows: list[ErrorRow], forecaster: str, horizon: int | str, target: str 
 def test_the_table_has_every_forecaster_target_and_horizon_on_the_same_windows(path: Path) -> None:
     data = make_data(path, targets=["temp", "wind"], features=[], horizons=[1, 3])
     rows = error_table(make_net(data), data)
-    assert [(row.forecaster, row.target, row.horizon) for row in rows] == [
+    assert [(row["forecaster"], row["target"], row["horizon"]) for row in rows] == [
         (forecaster, target, horizon)
         for forecaster in ("model", "persistence", "seasonal", "ridge")
         for target in ("temp", "wind")
         for horizon in ("all", 1, 3)
     ]
-    assert {row.windows for row in rows} == {len(data.windows["test"])}
+    assert {row["windows"] for row in rows} == {len(data.windows["test"])}
     naive = find(rows, "persistence", 3, "wind")
     windows, values = data.windows["test"], data.grid.values[:, :, 1]
     error = values[windows.series, windows.origin] - values[windows.series, windows.origin + 3]
-    assert naive.mae == pytest.approx(np.abs(error).mean(), rel=1e-5)
-    assert naive.skill_over_persistence == 0
+    assert naive["mae"] == pytest.approx(np.abs(error).mean(), rel=1e-5)
+    assert naive["skill_over_persistence"] == 0
     # Untrained, the network forecasts the last known value.
-    assert find(rows, "model", 3, "wind").mae == pytest.approx(naive.mae)
-    overall = [find(rows, "ridge", horizon).mae for horizon in ("all", 1, 3)]
+    assert find(rows, "model", 3, "wind")["mae"] == pytest.approx(naive["mae"])
+    overall = [find(rows, "ridge", horizon)["mae"] for horizon in ("all", 1, 3)]
     assert overall[0] == pytest.approx((overall[1] + overall[2]) / 2)
 
 
 def test_without_a_whole_season_in_the_past_there_is_no_seasonal_forecast(path: Path) -> None:
     data = make_data(path, season=7)
     rows = error_table(make_net(data), data)
-    assert {row.forecaster for row in rows} == {"model", "persistence", "ridge"}
-    assert all(np.isnan(row.skill_over_seasonal) for row in rows)
+    assert {row["forecaster"] for row in rows} == {"model", "persistence", "ridge"}
+    assert all(np.isnan(row["skill_over_seasonal"]) for row in rows)
 
 
 def test_the_table_leaves_the_network_as_it_was(path: Path) -> None:
@@ -103,23 +103,23 @@ def test_ridge_finds_a_linear_law(tmp_path: Path) -> None:
     table = table.set_column(2, "temp", pa.array(y)).set_column(3, "wind", pa.array(x))
     data = make_data(save(table, tmp_path / "t.csv"))
     first = find(error_table(make_net(data), data), "ridge", 1)
-    assert first.mae < 0.02
-    assert first.skill_over_persistence > 0.9
+    assert first["mae"] < 0.02
+    assert first["skill_over_persistence"] > 0.9
 
 
 def test_ridge_minimises_the_penalised_squares(path: Path) -> None:
-    """Its gradient is zero at the weights."""
+    """Of the change from the last value. The gradient is zero at the weights, for one of the penalties."""
     data = make_data(path, calendar=["hour"])
-    ridge = fit_ridge(data)
+    weights = fit_ridge(data)
     batch = data.windows["train"][:]
     series = torch.nn.functional.one_hot(batch.series, 2)
     parts: list[Any] = [batch.history.flatten(1), batch.future[:, 0], batch.statics, series, torch.ones(len(series), 1)]
     design = torch.cat(parts, 1).double().numpy()
-    rest = design @ ridge.weights - batch.target.flatten(1).double().numpy()
-    away = ridge.weights.copy()
-    away[5 * 6] -= 1  # inputs of a step: 2 values, 2 marks, 2 of the calendar; the last of 6 steps, its target
-    away[-1] = 0
-    np.testing.assert_allclose(design.T @ rest + ridge.penalty * away, 0, atol=1e-6)
+    change = batch.target - batch.history[:, -1:, :1]
+    rest = design @ weights - change.flatten(1).double().numpy()
+    away = weights * (np.arange(len(weights)) < len(weights) - 1)[:, None]  # the bias is free
+    gradients = [np.abs(design.T @ rest + penalty * away).max() for penalty in PENALTIES]
+    assert min(gradients) < 1e-6
 
 
 def test_examples_are_windows_of_the_split_in_units(path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_series_with_too_long_a_gap_is_left_out_and_named(
         (hourly(50, ("a", "z")), "series z is not among those trained on: a, b, c"),
         (hourly(5), "no series ends with 6 steps without a gap of more than 2"),
         (without(hourly(50, ("a",)), [45, 46, 47]), "no series ends with 6 steps"),
-        (hourly(50).drop_columns(["wind"]), "has no column wind"),
+        (hourly(50).drop_columns(["wind"]), "cannot be read .*wind"),
     ],
 )
 def test_a_file_that_cannot_be_forecast_is_refused_in_one_line(
@@ -205,7 +205,6 @@ def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: P
     for name in ("f.csv", "f.parquet"):
         predict(trained[0], source, tmp_path / "out" / name)
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["f.csv", "f.parquet"]
-    assert list(descriptions(pq.read_schema(tmp_path / "out" / "f.parquet"))) == forecasts.column_names
     for again in (pacsv.read_csv(tmp_path / "out" / "f.csv"), pq.read_table(tmp_path / "out" / "f.parquet")):
         assert again["series"].to_pylist() == forecasts["series"].to_pylist()
         np.testing.assert_allclose(again["temp"].to_numpy(), forecasts["temp"].to_numpy())
@@ -257,11 +256,11 @@ def test_every_forecast_stands_beside_the_truth_at_its_time(tabled: Any) -> None
     truth = data.grid.values[series, steps, np.searchsorted(data.spec.targets, place["target"])]
     np.testing.assert_allclose(place["truth"], truth, rtol=1e-5)
     for row in error_table(module.net, data):
-        own = place["target"] == row.target
-        if row.horizon != OVERALL:
-            own &= place["steps_ahead"] == row.horizon
-        error = np.abs(place[row.forecaster] - place["truth"])[own]
-        assert error.mean() == pytest.approx(row.mae, rel=1e-4)
+        own = place["target"] == row["target"]
+        if row["horizon"] != OVERALL:
+            own &= place["steps_ahead"] == row["horizon"]
+        error = np.abs(place[row["forecaster"]] - place["truth"])[own]
+        assert error.mean() == pytest.approx(row["mae"], rel=1e-4)
 
 
 def test_other_readings_than_those_of_the_training_are_refused(tabled: Any) -> None:

@@ -168,7 +168,9 @@ def test_a_run_keeps_the_heads_that_it_was_started_with(tmp_path: Path) -> None:
 
     resume({})
     resume({"auxiliary": ["reply"]}, reply_weight=0.3)
-    with pytest.raises(UsageError, match=r"reply_weight=0.15: the run in .* was started without this head; keep it"):
+    with pytest.raises(
+        UsageError, match=r"reply_weight=above 0: the run in .* was started with reply_weight=0; keep it"
+    ):
         resume({}, reply_weight=0.15)
-    with pytest.raises(UsageError, match=r"soft_weight=0.0: .* was started with this head; keep it to resume$"):
+    with pytest.raises(UsageError, match=r"soft_weight=0: .* was started with soft_weight=above 0; keep it to resume$"):
         resume({"auxiliary": ["soft"]})

@@ -142,7 +142,7 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> Non
 
     for part in (b"", whole[:100], whole[:-1], b"\xff" * 64, whole + b"x"):
         path.write_bytes(part)
-        refused("not a whole network in safetensors")
+        refused("not a network of hexlit in safetensors")
     save_file({"x": torch.zeros(2)}, path)
     refused("another program")
     net = {"format": FORMAT, "net": '{"channels": 0}', "size": "5", "swap": "0"}

@@ -1,7 +1,5 @@
 """Recorded games as a data module: epochs, validation, and the account of a store's games."""
 
-import io
-import logging
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.dataset import OPENING, OTHER_SIZE, UNFINISHED
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
-from hexlit.tasks.hex.data import HELD_OUT, GamesAccount, GamesDataModule
-from hexlit.tasks.hex.task import show_account
+from hexlit.tasks.hex.data import GamesDataModule
 from tests.selfplay.recorded_games import Position, expected, plies_of, random_games, save
 
 RECORDS = random_games(80, 4)
@@ -162,55 +157,24 @@ def test_what_cannot_be_learned_from_is_refused_at_once(store: Path, settings: d
 def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(store: Path, settings: dict[str, Any]) -> None:
     saved = data_of(store).state_dict()
     data_of(store, seed=5, opening_plies=3).load_state_dict(saved)
-    ((name, value),) = settings.items()
-    with pytest.raises(UsageError, match=f"data.{name}={value}: the run was started with data.{name}="):
+    (name,) = settings
+    with pytest.raises(UsageError, match=f"data: {name} differs from that of the run"):
         data_of(store, **settings).load_state_dict(saved)
 
 
-def account(used: int, **left_out: int) -> GamesAccount:
-    reasons = {"other": OTHER_SIZE, "unfinished": UNFINISHED, "opening": OPENING, "held_out": HELD_OUT}
-    return GamesAccount(Path("games/mine"), 11, used, {reasons[name]: count for name, count in left_out.items()})
-
-
-def test_the_line_counts_the_games_of_the_store_and_says_why_some_are_left_out() -> None:
-    assert account(33, other=9841, unfinished=20, opening=500).line() == (
-        "data.path=games/mine: 33 of 9,894 games are used; left out: 9,841 on another board than 11x11, "
-        "20 unfinished (data.claimed_results=true takes those with a claimed winner)"
-    )
-
-
-@pytest.mark.parametrize(("used", "others", "mostly"), [(33, 9841, True), (49, 51, True), (50, 50, False)])
-def test_most_games_are_left_out_if_fewer_than_half_are_used(used: int, others: int, mostly: bool) -> None:
-    assert account(used, other=others).mostly_left_out is mostly
-
-
 @pytest.mark.row("D1")
-def test_every_game_of_a_store_is_used_or_left_out(tmp_path: Path) -> None:
-    records = [*random_games(40, 4), *random_games(60, 5)]
-    data = data_of(save(tmp_path / "store", records))
-    found, mixed = data.account(), data.account(validates=False)
-    assert found.games == mixed.games == len(records)
-    assert found.left_out[OTHER_SIZE] == 60
-    assert found.mostly_left_out
-    assert found.used - mixed.used == mixed.left_out[HELD_OUT] == data.counts()["validation_games"] > 0
+def test_every_game_of_a_store_is_used_or_left_out_and_the_line_says_why(tmp_path: Path) -> None:
+    data = data_of(save(tmp_path / "store", [*random_games(40, 4), *random_games(60, 5)]))
+    line, mostly = data.account()
+    assert line.endswith(": 40 of 100 games are used; left out: 60 on another board than 4x4")
+    assert mostly
+    held_out = data.counts()["validation_games"]
+    mixed, _ = data.account(validates=False)
+    assert f": {40 - held_out} of 100 games are used; left out: 60 on another board" in mixed
+    assert mixed.endswith(f", {held_out} held out for validation")
 
 
-def shown(used: int, others: int) -> str:
-    console = Console(file=io.StringIO(), width=60)
-    show_account(console, GamesAccount(Path("games"), 11, used, {OTHER_SIZE: others}))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert isinstance(text, str)
-    return text
-
-
-def test_games_left_out_are_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    line = "data.path=games: 60 of 100 games are used; left out: 40 on another board than 11x11\n"
-    assert shown(60, 40) == line
-    assert not caplog.records
-
-
-def test_a_warning_says_that_most_games_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert shown(33, 9861) == ""
-    assert "most games are left out" in caplog.text
-    assert "33 of 9,894 games are used" in caplog.text
+@pytest.mark.parametrize(("others", "mostly"), [(41, True), (40, False)])
+def test_most_games_are_left_out_if_fewer_than_half_are_used(others: int, mostly: bool, tmp_path: Path) -> None:
+    data = data_of(save(tmp_path / "store", [*random_games(40, 4), *random_games(others, 5)]))
+    assert data.account()[1] is mostly

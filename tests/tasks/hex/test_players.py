@@ -28,6 +28,7 @@ from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import stand_in
 from tests.nets.brought_blocks import SEPARABLE, package
 from tests.selfplay.hosts import AnyHost
+from tests.tasks.hex.stand_ins import session_in
 from tests.tasks.hex.test_selfplay_data import profile_of, recipe
 
 SMALL = ["board=3", "search.simulations=4", "selfplay.fast_simulations=2", "selfplay.positions=40", "selfplay.games=8"]
@@ -95,7 +96,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     cards(4 if device == "4 cuda" else 1, monkeypatch)
     config = recipe(kind, *overrides)
     made = profile_of(config, kind, monkeypatch)
-    data = SelfPlayDataModule(config, made, tmp_path, PhaseClock(None))
+    data = SelfPlayDataModule(config, session_in(tmp_path, made))
     stub: Any = data.players.player
     makers: list[HostMaker] = [place.make_host for place in stub.places]
     assert [str(maker.hardware.device) for maker in makers] == devices
@@ -121,7 +122,7 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
     config = recipe("cuda")
     profile_of(config, "cuda", monkeypatch)  # with the stand-ins for cuda
     monkeypatch.setattr(profile, "choose_device", lambda name, rank, **how: torch.device("cuda", rank))
-    data = SelfPlayDataModule(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None))
+    data = SelfPlayDataModule(config, session_in(tmp_path, profile.build_profile(config.hardware)))
     stub: Any = data.players.player
     assert [str(place.make_host.hardware.device) for place in stub.places] == [f"cuda:{rank}"]
     assert data.ranks.part(4) == slice(rank, None, 2)
@@ -149,7 +150,7 @@ class Session:
 def session(folder: Path, *overrides: str) -> Session:
     clock = PhaseClock(folder / "phases.csv", units=UNITS)
     config = recipe("cpu", *SMALL, *overrides)
-    data = SelfPlayDataModule(config, profile.build_profile(config.hardware), folder / "games", clock)
+    data = SelfPlayDataModule(config, session_in(folder, profile.build_profile(config.hardware), clock))
     return Session(data, clock)
 
 

@@ -21,8 +21,8 @@ from hexlit.selfplay.placement import placement_of
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.optimizer import scaled_lr
-from hexlit.training.phases import PhaseClock
 from tests.selfplay.test_window import random_game
+from tests.tasks.hex.stand_ins import session_in
 
 DEVICES = {"cpu": "cpu", "cuda": "cuda:0", "mps": "mps"}
 EXPERIMENTS = ("quick", "hex5", "hex7", "hex9", "hex11")
@@ -95,7 +95,7 @@ def test_games_meet_as_many_networks_on_every_device(
         config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
         config = replace(config, selfplay=replace(config.selfplay, positions=120, games=40, workers=workers))
         made = profile_of(config, device, monkeypatch)
-        data = SelfPlayDataModule(config, made, tmp_path / device, PhaseClock(None))
+        data = SelfPlayDataModule(config, session_in(tmp_path / device, made))
         actors = data.players.player.actors  # type: ignore[attr-defined]
         assert sum(actor.games for actor in actors) == 40
         met[device] = networks_met(actors, 120)
@@ -116,7 +116,7 @@ def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_s
 
     def drawn(name: str, *overrides: str) -> tuple[bytes, bytes, bytes]:
         config = recipe("cpu", "board=3", "selfplay.games=4", "search.simulations=2", *overrides)
-        data = SelfPlayDataModule(config, build_profile(config.hardware), tmp_path / name, PhaseClock(None))
+        data = SelfPlayDataModule(config, session_in(tmp_path / name, build_profile(config.hardware)))
         data.window.extend(records)
         planes, policy, value, *_ = data.window.epoch(batch=64, steps=1, seed=0, epoch=0)[0]
         return planes.tobytes(), policy.tobytes(), value.tobytes()
