@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from statistics import fmean, median, pstdev
 from typing import Any
 
@@ -193,20 +194,21 @@ def measure_actors(subject: Subject) -> Outcome:
     Raises:
         UsageError: there is no such cluster.
     """
-    cluster, lines = subject.config.ray, []
+    cluster, workers, actors = subject.config.ray, [], []
     here = replace(subject.profile, threads=cluster.threads)
     there = elsewhere_from(subject.config.accelerator, cluster.device, cluster.threads)
     for count in COUNTS:
         place = _workplace(subject, count, partial(HostMaker, hardware=here))
         with closing(make_player(place, count)) as player:
             player.prepare()
-            lines.append(_measure_player(subject, player, f"{count} worker", cluster.threads))
+            workers.append(_measure_player(subject, player, f"{count} worker", cluster.threads))
+    for count in COUNTS:  # after all workers: no process starts in one that was in a cluster
         place = _workplace(subject, count, partial(HostMaker, hardware=there))
         with closing(RayPlayers(place, count, cluster)) as players:
             players.prepare()
             line = _measure_player(subject, players, f"{count} actor", cluster.threads)
-            lines.append(replace(line, device=cluster.device))
-    return Outcome(lines)
+            actors.append(replace(line, device=cluster.device))
+    return Outcome(list(chain.from_iterable(zip(workers, actors, strict=True))))
 
 
 def _workplace(subject: Subject, workers: int, maker: Callable[..., Callable[[], NetworkHost]]) -> PlayerSettings:

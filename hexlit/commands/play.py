@@ -1,6 +1,7 @@
 """`hexlit play`: a board to play and study on, in the browser; or a game on the terminal."""
 
 import importlib.util
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,15 +78,20 @@ def play(config: DictConfig) -> None:
     from hexlit.web.server import address, listen, serve
 
     listening = listen(settings)
+    from hexlit.commands.kernels import Compiling
     from hexlit.commands.play_players import get_ready, shared_by_all
+    from hexlit.hex.jit import is_compiled
 
     shared = shared_by_all(settings)
+    with closing(Compiling(["search"])) as kernels:
 
-    def begun() -> None:
-        print(f"hexlit play: {address(listening)}  (Ctrl-C ends it)", flush=True)
-        get_ready(shared)
+        def begun() -> None:
+            print(f"hexlit play: {address(listening)}  (Ctrl-C ends it)", flush=True)
+            kernels.wait()
+            if is_compiled("search"):  # not after Ctrl-C
+                get_ready(shared)
 
-    serve(shared, listening, begun)
+        serve(shared, listening, begun, ended=kernels.close)
 
 
 def greet(settings: PlayConfig) -> None:

@@ -20,7 +20,7 @@ class PredictConfig:
     source: str | None = None
     """File with the data."""
     target: str | None = None
-    """File to write; its name gives the format."""
+    """File to write, which must not exist; its name gives the format."""
     text: str | None = None
     """One text instead of files, for networks that classify texts."""
 
@@ -52,6 +52,8 @@ def as_text(argument: str) -> str:
 def predict(config: DictConfig) -> None:
     """Predict with the checkpoint's network, in the way of its task."""
     settings = typed(config, PredictConfig)
+    if settings.target is not None and Path(settings.target).exists():
+        raise UsageError(f"target={settings.target}: exists already; name a file that does not")
     from hexlit.training.checkpoints import checkpoint_file
 
     checkpoint = checkpoint_file(Path(settings.checkpoint))

@@ -49,8 +49,14 @@ def address(listening: socket.socket) -> str:
     return f"http://{host}:{port}/"
 
 
-def serve(shared: Shared, listening: socket.socket, begun: Callable[[], None]) -> None:
-    """Serve the page on a socket until Ctrl-C; `begun` is called, in a thread of its own, once it can be reached."""
+def serve(
+    shared: Shared, listening: socket.socket, begun: Callable[[], None], ended: Callable[[], None] = lambda: None
+) -> None:
+    """Serve the page on a socket until Ctrl-C.
+
+    `begun` is called, in a thread of its own, once the page can be reached; `ended` at Ctrl-C, before that thread is
+    waited for.
+    """
     config = uvicorn.Config(
         make_app(shared),
         log_level="warning",
@@ -66,8 +72,13 @@ def serve(shared: Shared, listening: socket.socket, begun: Callable[[], None]) -
             webbrowser.open(address(listening))
         begun()
 
-    threading.Thread(target=after_start, name="web-begun", daemon=True).start()
-    server.run(sockets=[listening])
+    thread = threading.Thread(target=after_start, name="web-begun")
+    thread.start()
+    try:
+        server.run(sockets=[listening])
+    finally:
+        ended()
+        thread.join()  # an interpreter that ends under a thread in compiled code hangs or aborts
 
 
 log = logging.getLogger(__name__)

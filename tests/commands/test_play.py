@@ -1,6 +1,11 @@
 """`hexlit play` before anybody plays: its settings, and its players."""
 
+import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +18,8 @@ from hexlit.tasks.hex import packaged
 from hexlit.tasks.hex.checkpoint import write_safetensors
 from hexlit.web.server import address, listen
 from tests.nets.test_evaluator import trained_like
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.row("F17")
@@ -48,6 +55,22 @@ def test_a_port_in_use_is_named() -> None:
         port = other.getsockname()[1]
         with pytest.raises(UsageError, match=f"port={port} host=127.0.0.1: cannot listen"):
             listen(PlayConfig(port=port))
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("seconds", [1.0, 2.5, 4.0, 6.0])
+def test_ctrl_c_ends_it_at_any_moment_of_its_start(seconds: float, tmp_path: Path) -> None:
+    """Numba aborts or hangs an interpreter that ends while a thread compiles."""
+    command = [sys.executable, "-m", "hexlit", "play", "port=0", "open=false"]
+    running = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, start_new_session=True
+    )
+    try:
+        time.sleep(seconds)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=30) == 130
+    finally:
+        running.kill()
 
 
 def test_it_listens_on_this_computer_alone() -> None:

@@ -291,6 +291,15 @@ def test_a_run_forecasts_a_file(whole: Path, table: Path, tmp_path: Path, capsys
         assert np.abs(own - wave - number).mean() < 2.5, "near the wave of the series"
 
 
+def test_predictions_never_replace_a_file(
+    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = table.read_bytes()
+    assert predict(tmp_path, f"checkpoint={whole}", f"source={table}", f"target={table}") == 2
+    assert f"target={table}" in capsys.readouterr().err
+    assert table.read_bytes() == before
+
+
 def test_a_mistake_in_predicting_is_one_line(
     whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
