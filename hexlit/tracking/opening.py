@@ -30,7 +30,7 @@ def open_run(
     resumed: bool = False,
     own_name: bool = False,
 ) -> TrackedRun | None:
-    """The W&B run of `folder`, where its files lie too; None where W&B is disabled.
+    """The W&B run of `folder`, where its files lie too; None where W&B is disabled, or fails, which is a warning.
 
     `config` is completed from the environment. `kind` is W&B's type of job, such as `train`; `tags` come before the
     configured ones; `facts` are the run's configuration. A `resumed` run continues the one that the folder names. With
@@ -52,9 +52,13 @@ def open_run(
         identity = replace(
             identity, project=config.project or identity.project, entity=config.entity or identity.entity
         )
-    place = folder_of(folder, os.environ)
-    place.mkdir(parents=True, exist_ok=True)
-    run, identity = _init(asked, identity, place, kind, [*tags, *asked.tags], dict(facts or {}))
+    try:
+        place = folder_of(folder, os.environ)
+        place.mkdir(parents=True, exist_ok=True)
+        run, identity = _init(asked, identity, place, kind, [*tags, *asked.tags], dict(facts or {}))
+    except Exception as error:  # of W&B, its settings in the environment, or its folders: never the end of a run
+        _log.warning("W&B: %s: %s; nothing is logged there", type(error).__name__, " ".join(str(error).split()))
+        return None
     write_identity(folder, identity)
     return TrackedRun(run, identity, artifacts=asked.artifacts, media=asked.media)
 

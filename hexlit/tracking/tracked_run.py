@@ -4,10 +4,11 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import EPOCH
@@ -30,14 +31,35 @@ class Files:
     """Whether to name the files where they are, without uploading them."""
 
 
+P = ParamSpec("P")
+
+
+def harmless(method: Callable[Concatenate["TrackedRun", P], None]) -> Callable[Concatenate["TrackedRun", P], None]:
+    """`method`, whose first error ends the logging with a warning, and never the work that is logged."""
+
+    @wraps(method)
+    def tried(self: "TrackedRun", /, *arguments: P.args, **named: P.kwargs) -> None:
+        if not self.broken:
+            try:
+                method(self, *arguments, **named)
+            except Exception as error:
+                self.broken = True
+                _log.warning("W&B: %s: %s; nothing more is logged there", type(error).__name__, error)
+
+    return tried
+
+
 class TrackedRun:
     """One run on Weights & Biases, online or offline. Everything is written by W&B's own process; nothing waits.
+
+    The first error of W&B, such as a folder that cannot be written, becomes a warning and ends the logging.
 
     Attributes:
         run: W&B's own object.
         identity: the run's name and place on W&B.
         artifacts: whether files are logged.
         media: whether pictures and tables are logged.
+        broken: whether W&B has failed.
     """
 
     def __init__(self, run: Any, identity: Identity, *, artifacts: bool = True, media: bool = True) -> None:
@@ -46,29 +68,35 @@ class TrackedRun:
         self.identity = identity
         self.artifacts = artifacts
         self.media = media
+        self.broken = False
         self._open_row = False
 
+    @harmless
     def define_axes(self, axes: Sequence[str], default: str = EPOCH) -> None:
         """Let charts be drawn over any of `axes`; by default over `default`."""
         for axis in axes:
             self.run.define_metric(axis, summary="last", step_metric=None if axis == default else default)
         self.run.define_metric("*", step_metric=default)
 
+    @harmless
     def define_best(self, name: str, best: str, axis: str = EPOCH) -> None:
         """Keep the `best` value (`max` or `min`) of the metric in the summary, beside the last."""
         self.run.define_metric(name, step_metric=axis, summary=f"{best},last")
 
+    @harmless
     def log(self, row: Mapping[str, Any], step: int) -> None:
         """Add to the row of `step`, which is whole once a later step begins, or the run ends."""
         self.run.log(dict(row), step=step, commit=False)
         self._open_row = True
 
+    @harmless
     def flush(self) -> None:
         """Complete the present row, so that a kill does not lose it."""
         if self._open_row:
             self.run.log({}, commit=True)
             self._open_row = False
 
+    @harmless
     def note(self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
         """Put entries into the configuration and the summary; existing ones of the same name are replaced."""
         if config:
@@ -76,6 +104,7 @@ class TrackedRun:
         if summary:
             self.run.summary.update(dict(summary))
 
+    @harmless
     def picture(self, name: str, image: Any, step: int, caption: str | None = None) -> None:
         """Log a picture, a path or a `PIL.Image`, with the row of `step`; nothing if media are turned off."""
         if self.media:
@@ -83,6 +112,7 @@ class TrackedRun:
 
             self.log({name: wandb.Image(image, caption=caption)}, step)
 
+    @harmless
     def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int) -> None:
         """Log a table with the row of `step`; a cell may be a `PIL.Image`. Nothing if media are turned off."""
         if self.media:
@@ -91,11 +121,13 @@ class TrackedRun:
             cells = [[wandb.Image(cell) if hasattr(cell, "tobytes") else cell for cell in row] for row in rows]
             self.log({name: wandb.Table(columns=list(columns), data=cells)}, step)
 
+    @harmless
     def made(self, files: Files) -> None:
         """Log the run's products; nothing if artifacts are turned off, or there is no file."""
         if self.artifacts and files.paths:
             self.run.log_artifact(self._artifact(files), aliases=list(files.aliases))  # and `latest`
 
+    @harmless
     def used(self, files: Files) -> None:
         """Log the run's inputs: the same content under the same name is the same version for W&B.
 
@@ -112,6 +144,7 @@ class TrackedRun:
             return
         log(self._artifact(files), aliases=list(files.aliases), is_user_created=True, use_after_commit=True)
 
+    @harmless
     def finish(self, failed: bool = False) -> None:
         """Write pending data and end the run, so that the next one of this process gets its own."""
         self.run.finish(exit_code=int(failed))

@@ -129,3 +129,12 @@ def test_a_torn_identity_is_none(tmp_path: Path) -> None:
 def test_a_project_of_a_name_that_it_cannot_have_is_refused() -> None:
     with pytest.raises(UsageError, match="logger.wandb.project='a/b': a name without any of"):
         WandbConfig(project="a/b")
+
+
+@pytest.mark.parametrize(("variable", "value"), [("DIR", "/proc/none"), ("RUN_ID", "a/b")])
+def test_what_wandb_refuses_is_a_warning_and_no_run(
+    variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(f"WANDB_{variable}", value)
+    assert open_run(WandbConfig(), tmp_path / "run", name="run", kind="train") is None
+    assert [record.levelname for record in caplog.records] == ["WARNING"]

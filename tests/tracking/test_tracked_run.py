@@ -114,3 +114,16 @@ def test_references_name_files_where_they_are(run: TrackedRun, tmp_path: Path) -
     run.used(Files("games-x", "games", [path], reference=True))
     (found,) = read(run, tmp_path).artifacts
     assert found["files"] == {"part-0.parquet": path.as_uri()}
+
+
+def test_an_error_of_wandb_ends_the_logging_alone(
+    run: TrackedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("WANDB_CACHE_DIR", "/proc/none")
+    monkeypatch.setattr(run.run, "log_artifact", lambda *arguments, **named: Path("/proc/none/x").write_text("x"))
+    path = tmp_path / "net.ckpt"
+    path.write_bytes(b"net")
+    run.made(Files("net", "checkpoint", [path]))
+    run.log({"epoch": 0}, 0)
+    assert run.broken
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
