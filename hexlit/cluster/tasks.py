@@ -72,7 +72,6 @@ class RayTasks:
             "num_cpus": config.cpus,
             "num_gpus": config.gpus,
             "resources": config.resources or None,
-            "scheduling_strategy": "SPREAD",
             "max_calls": 0,  # with GPUs Ray's default is a process for each call
             "max_retries": config.retries,
         }
