@@ -25,8 +25,8 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import Place, RecordError
 from hexlit.locks import FolderLock
-from hexlit.parquet import described, write_described
 from hexlit.selfplay.checking import LATER_COLUMNS, faults_of
+from hexlit.selfplay.parquet import described, write_described
 
 _ABOUT = (
     "Games of Hex, one row a game of T moves. Black moves first and connects top to bottom; White connects left to "

@@ -8,7 +8,7 @@ import pytest
 
 from hexlit.hex.notation import format_moves
 from hexlit.hex.record import GameRecord
-from hexlit.parquet import descriptions
+from hexlit.selfplay.parquet import descriptions
 from hexlit.selfplay.store import MOVES_TEXT, PART_SCHEMA, SCHEMA, GameStore, read_records
 from tests.selfplay.recorded_games import random_games, save
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hexlit.parquet import described, descriptions, write_described
+from hexlit.selfplay.parquet import described, descriptions, write_described
 
 SCHEMA = pa.schema([("speed", pa.float32()), ("name", pa.string())])
 
