@@ -45,7 +45,7 @@ def test_a_match_whose_process_node_and_own_process_are_killed_has_the_games_of_
 ) -> None:
     net = save_untrained(tmp_path / "net.ckpt", size=5)
     players = f"players=[checkpoint={net} simulations=64 name=deep,policy={net} name=flat,random]"
-    settings = (players, "pairs=96", "at_once=8")
+    settings = (players, "pairs=192", "at_once=8")
     assert start(tmp_path / "here", *settings).wait() == 0
     there = tmp_path / "there"
     place = ("where=ray", "workers=3", f"ray.address='{cluster.address}'")
@@ -55,12 +55,12 @@ def test_a_match_whose_process_node_and_own_process_are_killed_has_the_games_of_
     cluster.remove_node(sorted(cluster.worker_nodes, key=lambda node: node.unique_id)[0], allow_graceful=False)
     add_node(cluster)
     kept = pairs_in(there)
-    wait_for("further pairs", lambda: pairs_in(there) >= kept + 8, match)
+    wait_for("further pairs", lambda: pairs_in(there) > kept, match)
     match.kill()
     match.wait()
     kept = pairs_in(there)
-    assert kept < 3 * 96
+    assert kept < 3 * 192
     again = subprocess.run([sys.executable, "-m", "hexlit", "match", f"resume={there}"], cwd=ROOT, check=False)
     assert again.returncode == 0
     assert (there / "games.csv").read_bytes() == (tmp_path / "here" / "games.csv").read_bytes()
-    print(f"\n{3 * 96} pairs: a process, a node and, after {kept} pairs, the match itself were killed; 0 unequal")
+    print(f"\n{3 * 192} pairs: a process, a node and, after {kept} pairs, the match itself were killed; 0 unequal")
