@@ -131,9 +131,8 @@ class OptunaSweeperConf:
     """`minimize`, `maximize`, or a list with one for each objective. Null: the objective's name decides."""
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,
-    `postgresql://user@host/name`
-    or `mysql://user@host/name`. The environment variable HEXLIT_STORAGE_PASSWORD holds a server's password. Null: a
-    journal in the sweep's folder."""
+    `postgresql://user@host/name` or `mysql+pymysql://user@host/name`. The environment variable HEXLIT_STORAGE_PASSWORD
+    holds a server's password. Null: a journal in the sweep's folder."""
     study_name: str | None = None
     """Name of the study, and of the sweep's folder. Null: a new name for every sweep."""
     n_trials: int = 20

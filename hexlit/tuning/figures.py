@@ -23,10 +23,8 @@ from hexlit.reporting.study_figures import (
     draw_timeline,
     slots_of,
 )
-from hexlit.tuning.parameters import Parameter, Value
-from hexlit.tuning.ranking import COMPARABLE, MINIMIZE
-from hexlit.tuning.results import SweepResults
-from hexlit.tuning.trial_result import COMPLETE, PRUNED
+from hexlit.tuning.results import COMPARABLE, MINIMIZE, SweepResults
+from hexlit.tuning.trials import COMPLETE, PRUNED, Parameter, Value
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -1,7 +1,7 @@
 """The plan of a sweep, read from its configuration and checked before anything runs; its folder is made or found."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +10,13 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from hexlit.accelerate.host import usable_cores
+from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
 from hexlit.files import read_json
-from hexlit.tuning.address import hidden_password, refuse_password_in
-from hexlit.tuning.build import build_pruner, plain
 from hexlit.tuning.config import DIRECTION_OF_MODE, SweepConfig, directions_of
-from hexlit.tuning.place import absolute, find_place
-from hexlit.tuning.recipe import recipe_of
-from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, space_from_mapping
+from hexlit.tuning.samplers import build_pruner, plain
+from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render, space_from_mapping
+from hexlit.tuning.storage import file_of, hidden_password, kind_of, refuse_password_in
 from hexlit.tuning.sweep_folder import SWEEP_FILE
 
 if TYPE_CHECKING:
@@ -312,3 +311,113 @@ def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
         return any(key == one or key.startswith(f"{one}.") or key == f"hydra.sweeper.{one}" for one in keys)
 
     return [override for override in overrides if not dropped(override)]
+
+
+def find_place(
+    config: DictConfig,
+    settings: Mapping[str, Any],
+    judged: SweepConfig,
+    hydra_overrides: Sequence[str],
+    command: list[str],
+) -> tuple[Path, str]:
+    """Folder and name of the study; the folder is made.
+
+    Raises:
+        UsageError: the folder has a sweep already, or none to continue; or no setting names the study to join.
+    """
+    if judged.join and None in (settings["storage"], settings["study_name"]):
+        raise UsageError(
+            "sweep.join=true: name the study by hydra.sweeper.storage=URL and hydra.sweeper.study_name=NAME"
+        )
+    folder = Path(str(config.hydra.sweep.dir)).absolute()
+    name = settings["study_name"]
+    own_folder = any(override.startswith("hydra.sweep.dir=") for override in hydra_overrides)
+    if name is not None and not own_folder:
+        if not name or name.startswith(".") or not all(letter.isalnum() or letter in "-_." for letter in name):
+            raise UsageError(
+                f"hydra.sweeper.study_name={name}: it names a folder; use letters, digits, '-', '_' and '.' only"
+            )
+        folder = folder.parent / name
+    if judged.resume:
+        if name is None and not own_folder:
+            folder = _latest_of(folder.parent, command)
+        process = read_process_file(folder)
+        if process is not None and process.alive:
+            raise UsageError(f"sweep.resume=true: the sweep in {folder} is still running, in process {process.pid}")
+    facts = read_json(folder / SWEEP_FILE)
+    if facts and judged.join:
+        raise UsageError(
+            f"sweep.join=true: {folder} has a sweep already; continue it with sweep.resume=true, or give another "
+            "folder with hydra.sweep.dir=FOLDER"
+        )
+    if facts and not judged.resume:
+        raise UsageError(
+            f"hydra.sweeper.study_name={facts.get('study_name')}: {folder} has this study already; add "
+            "sweep.resume=true to continue it, or choose another name"
+        )
+    if not facts and judged.resume:
+        hint = "" if settings["storage"] is None else "; sweep.join=true works on the study of another folder"
+        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to continue{hint}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"hydra.sweep.dir={folder}: cannot be made ({error.strerror})") from error
+    study_name = facts.get("study_name") or name or f"{config.get('name', 'sweep')}-{folder.name}"
+    return folder, str(study_name)
+
+
+def _latest_of(runs: Path, command: list[str]) -> Path:
+    """The latest sweep below `runs` that this `command` began."""
+    sweeps = [(facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_json(path))]
+    same = [(facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command]
+    if not same:
+        others = f"; there are {', '.join(sorted(folder.name for _, folder in sweeps))}" if sweeps else ""
+        raise UsageError(
+            f"sweep.resume=true: this command has begun no sweep in {runs}{others}; name one with "
+            "hydra.sweep.dir=FOLDER"
+        )
+    return max(same)[1]
+
+
+def absolute(storage: str | None) -> str | None:
+    """A storage in a file by its absolute path, wherever trials and readers are."""
+    path = None if storage is None else file_of(storage)
+    if storage is None or path is None or str(path).startswith(("file:", ":")):
+        return storage
+    if kind_of(storage)[0] == "sqlite":
+        scheme, _, query = storage.partition("?")
+        query = f"?{query}" if query else ""
+        return f"{scheme.partition('://')[0]}:///{path.absolute()}{query}" if str(path) != "." else storage
+    return str(path.absolute())
+
+
+def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list[str]:
+    """The overrides that turn the configuration without the search space into this one.
+
+    A full training can start with them, without the search space.
+    """
+    from hydra.types import RunMode
+
+    choices = config.hydra.runtime.choices
+    if str(choices.get("sweep", "none")) == "none":
+        return []
+    chosen = choices.get("experiment")
+    recipe = [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
+    without = [line for line in fixed_overrides(fixed) if not line.startswith(("sweep=", "sweep."))]
+    bare = loader.load_configuration(str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN)
+    before, after = dict(_values(bare)), dict(_values(config))
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    return recipe + [render(key, value) for key, value in changed.items() if not key.startswith(("hydra.", "sweep."))]
+
+
+def _values(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of the configuration by its dotted key, as it is written."""
+    for name, value in config.items_ex(resolve=False):
+        key = str(name)
+        if key == "hydra" and not prefix:
+            continue
+        if isinstance(value, DictConfig) and not (value._is_none() or value._is_missing() or value._is_interpolation()):
+            yield from _values(value, f"{prefix}{key}.")
+        else:
+            plain_value = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
+            yield f"{prefix}{key}", plain_value

@@ -19,7 +19,7 @@ from hexlit.commands.user_errors import machine_error
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable
-from hexlit.tuning.ticket import TrialTicket, ticket_of
+from hexlit.tuning.trial import TrialTicket, ticket_of
 
 
 @pytest.fixture(autouse=True)
