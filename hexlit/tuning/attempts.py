@@ -159,18 +159,14 @@ class Attempts:
     def _ticket(self, trial: Trial) -> TrialTicket:
         plan = self._plan
         return TrialTicket(
+            **{name: getattr(plan, name) for name in ("objectives", "monitor", "group", "sweep_id")},
+            **{name: getattr(plan.judged, name) for name in ("report_every", "seeds")},
             storage=None if plan.storage is None else hidden_password(plan.storage),
             folder=str(plan.folder),
             study=plan.study_name,
             trial_id=trial._trial_id,
             number=trial.number,
-            objectives=plan.objectives,
-            monitor=plan.monitor,
             pruner=plan.pruner_node,
-            report_every=plan.judged.report_every,
-            seeds=plan.judged.seeds,
-            group=plan.group,
-            sweep_id=plan.sweep_id,
             # The sweep gives up first; its trials then count as interrupted.
             storage_timeout=plan.judged.storage_timeout + _LONGER,
         )
@@ -240,11 +236,10 @@ def free_bytes_on(device: str) -> int | None:
         return None
     with contextlib.closing(Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))) as driver:
         readings = [] if driver.reason else driver.read()
-    if int(number or 0) >= len(readings):
+    reading = dict(enumerate(readings)).get(int(number or 0))
+    if reading is None or reading.total_bytes is None or reading.used_bytes is None:
         return None
-    reading = readings[int(number or 0)]
-    known = reading.total_bytes is not None and reading.used_bytes is not None
-    return reading.total_bytes - reading.used_bytes if known else None  # type: ignore[operator]
+    return reading.total_bytes - reading.used_bytes
 
 
 def noted(study: Study, trial: Trial) -> FrozenTrial:

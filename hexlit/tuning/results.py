@@ -1,6 +1,5 @@
 """The results of a sweep, finished or still running, read from its folder without disturbing it."""
 
-import heapq
 import math
 import time
 from collections import Counter
@@ -169,7 +168,7 @@ def _saved(trial: TrialResult) -> float | None:
 def seconds_left(trials: Sequence[TrialResult], asked: int | None, slots: int | None) -> float | None:
     """Seconds until the last of `asked` trials ends; each remaining one takes the mean of those that have ended.
 
-    The remaining trials take the slots as these become free. None while no trial has ended, or without a number.
+    None while no trial has ended, or without a number.
     """
     over = [trial for trial in trials if trial.state in (COMPLETE, PRUNED, FAILED)]
     ended = [trial.seconds for trial in over if trial.seconds is not None]
@@ -177,11 +176,8 @@ def seconds_left(trials: Sequence[TrialResult], asked: int | None, slots: int | 
         return None
     mean = fmean(ended)
     running = [max(0.0, mean - (trial.seconds or 0.0)) for trial in trials if trial.state == RUNNING]
-    ends = running + [0.0] * (max(slots or 1, 1) - len(running))
-    heapq.heapify(ends)
-    for _ in range(max(0, asked - len(over) - len(running))):
-        heapq.heappush(ends, heapq.heappop(ends) + mean)
-    return max(ends)
+    waiting = max(0, asked - len(over) - len(running))
+    return max([(sum(running) + waiting * mean) / max(slots or 1, 1), *running])
 
 
 @dataclass(frozen=True)
@@ -333,20 +329,11 @@ def _results(
     counts = Counter(trial.state for trial in trials)
     left = {FINISHED: 0.0, GOING_ON: seconds_left(trials, asked, facts.n_jobs)}
     done = counts[COMPLETE] + counts[PRUNED] + counts[FAILED]
+    lists = tuple(objectives), tuple(parameters), tuple(trials)
+    progress = Progress(done, asked, counts[RUNNING], left.get(state), ranking.best)
+    saving = time_saved(trials)
     return SweepResults(
-        folder=folder,
-        tuned=tuned,
-        state=state,
-        facts=facts,
-        objectives=tuple(objectives),
-        parameters=tuple(parameters),
-        trials=tuple(trials),
-        split=split,
-        comparable=comparable,
-        ranking=ranking,
-        saving=time_saved(trials),
-        progress=Progress(done, asked, counts[RUNNING], left.get(state), ranking.best),
-        problems=tuple(problems),
+        folder, tuned, state, facts, *lists, split, comparable, ranking, saving, progress, tuple(problems)
     )
 
 

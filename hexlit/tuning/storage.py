@@ -134,9 +134,9 @@ class Retry:
     seconds: float = 0.0
     ended: threading.Event = field(default_factory=threading.Event)
     """Set when one thread has given up, or from outside; no call waits after that."""
-    _since: float | None = field(default=None, init=False)
-    _said: bool = field(default=False, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _since: float | None = None
+    _said: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, work: Callable[[], Result], url: str) -> Result:
         """The result of `work`, repeated while the database at `url` does not answer.

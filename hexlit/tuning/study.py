@@ -24,12 +24,15 @@ from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
-    from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
     from optuna.trial import FrozenTrial, Trial
 
+    from hexlit.tuning.plan import Plan
+
 TERMS = "terms"
 """Attribute of a study that holds the shared settings."""
+SPACE = "the space of "
+"""Start of the terms that say what is searched."""
 WATCHER, RETRY_OF, INTERRUPTED, SURPLUS = "watcher", "retry_of", "interrupted", "surplus"
 """Attributes of trials."""
 HEARTBEAT = 60.0
@@ -40,37 +43,25 @@ _BEGINNING = 10.0
 """Seconds that a study may lack its terms: its maker writes them just after it exists."""
 
 
-def create_study(
-    name: str,
-    storage: str | None,
-    folder: Path,
-    directions: Sequence[str],
-    sampler: "BaseSampler",
-    pruner: "BasePruner",
-    *,
-    resume: bool,
-    join: bool = False,
-    terms: Mapping[str, str] | None = None,
-    objectives: Sequence[str] = (),
-    retry: Retry | None = None,
-) -> "Study":
-    """A new study, or with `resume` or `join` the one that was begun under this `name`.
+def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
+    """The study of `plan`: a new one, or the one that was begun under its name, to resume or to join.
 
-    Programs that show studies, such as optuna-dashboard, name its values after the `objectives`. The study keeps the
-    `terms`: names and values that all its processes must share. Here a server has to answer at once; later calls
-    wait as `retry` says.
+    Programs that show studies, such as optuna-dashboard, name its values after the objectives. The study keeps the
+    terms of the plan, which all its processes must share. Here a server has to answer at once; later calls wait as
+    `retry` says.
 
     Raises:
-        UsageError: the study exists without `resume` or `join`, or is missing with one of them; or its directions or
-            its terms differ.
+        UsageError: the study exists and is not to be resumed or joined, or is missing; or its directions or its terms
+            differ.
     """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    opened = open_storage(storage, folder)
-    if isinstance(opened, RetryingStorage) and retry is not None:
+    name, storage, resume, join = plan.study_name, plan.storage, plan.resume, plan.judged.join
+    opened = open_storage(storage, plan.folder)
+    if isinstance(opened, RetryingStorage):
         opened.retry = retry  # from now on, as it has answered
-    where = hidden_password(storage) if storage else str(folder)
+    where = hidden_password(storage) if storage else str(plan.folder)
     exists = name in [study.study_name for study in opened.get_all_studies()]
     way = "sweep.resume=true to continue it" if storage is None else "sweep.join=true to work on it too"
     if exists and not (resume or join):
@@ -80,21 +71,19 @@ def create_study(
     if not exists and (resume or join):
         raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: there is no study {name} in {where}")
     if exists:
-        study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=pruner)
+        study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=plan.pruner)
         was = [direction.name.lower() for direction in study.directions]
-        if was != list(directions):
-            raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
-        if join:
-            _check_terms(study, terms or {})
-            return study
+        if was != plan.directions:
+            raise UsageError(f"hydra.sweeper.direction={plan.directions}: the study {name} was begun with {was}")
+        _check_terms(study, plan.terms, resume)
     else:
         try:
             study = optuna.create_study(
                 study_name=name,
                 storage=opened,
                 sampler=sampler,
-                pruner=pruner,
-                directions=list(directions),  # type: ignore[arg-type]  # checked
+                pruner=plan.pruner,
+                directions=plan.directions,  # type: ignore[arg-type]  # checked
             )
         except optuna.exceptions.DuplicatedStudyError as error:
             raise UsageError(
@@ -102,22 +91,25 @@ def create_study(
             ) from None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            study.set_metric_names(list(objectives)) if objectives else None
+            study.set_metric_names(plan.objectives)
     if TERMS not in study.user_attrs:
-        study.set_user_attr(TERMS, dict(terms or {}))
+        study.set_user_attr(TERMS, plan.terms)
     return study
 
 
-def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
-    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now."""
+def _check_terms(study: "Study", terms: Mapping[str, str], resume: bool) -> None:
+    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now.
+
+    Who resumes may change the search space.
+    """
     end = time.monotonic() + _BEGINNING
-    while TERMS not in study.user_attrs and time.monotonic() < end:
+    while TERMS not in study.user_attrs and not resume and time.monotonic() < end:
         time.sleep(0.2)
-    was = study.user_attrs.get(TERMS, {})
+    was = study.user_attrs.get(TERMS, terms if resume else {})
     for name in dict.fromkeys([*was, *terms]):
-        if was.get(name) != terms.get(name):
+        if was.get(name) != terms.get(name) and not (resume and name.startswith(SPACE)):
             message = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
-            raise UsageError(f"sweep.join=true: {message}; make them agree")
+            raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: {message}; make them agree")
 
 
 def load_study(folder: Path) -> "Study":

@@ -136,19 +136,7 @@ class Sweep:
     def _open(self) -> Study:
         plan = self._plan
         sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed)
-        study = create_study(
-            plan.study_name,
-            plan.storage,
-            plan.folder,
-            plan.directions,
-            sampler,
-            plan.pruner,
-            resume=plan.resume,
-            join=plan.judged.join,
-            terms=plan.terms,
-            objectives=plan.objectives,
-            retry=Retry(plan.judged.storage_timeout, ended=self._stop),
-        )
+        study = create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
             before += int(plan.sweep_id, 16)  # so that two processes that join at once draw differently
@@ -217,33 +205,22 @@ class Sweep:
         except ValueError as error:
             raise UsageError(f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)") from error
         if trial is None:
-            return None
+            return self._begin()  # another process has begun it; perhaps there is one more
         try:
-            self._ask_more(trial)
-        except BaseException:
+            if plan.custom is not None:
+                plan.custom(self._config, trial)
+        except BaseException as error:  # foreign code may raise anything
             interrupt(self._study, trial)
-            raise
-        overrides = [*plan.overrides, *plan.own_overrides]
-        overrides += [render(name, value) for name, value in trial.params.items()]
-        trial.set_user_attr("overrides", [override for override in overrides if override not in plan.own_overrides])
-        return trial, overrides
+            if not isinstance(error, Exception):
+                raise
+            raise UsageError(f"hydra.sweeper.custom_search_space: {named(error)}") from error
+        lines = [*plan.overrides, *(render(name, value) for name, value in trial.params.items())]
+        trial.set_user_attr("overrides", lines)
+        return trial, [*plan.own_overrides, *lines]
 
     def _too_many_failed(self, done: list[FrozenTrial]) -> bool:
         failed = sum(trial.state == TrialState.FAIL for trial in done)
         return failed > self._plan.max_failure_rate * max(len(done), _FEWEST_JUDGED)
-
-    def _ask_more(self, trial: Trial) -> None:
-        """Let the user's function ask for more parameters."""
-        plan = self._plan
-        if plan.custom is None:
-            return
-        try:
-            plan.custom(self._config, trial)
-        except Exception as error:  # foreign code may raise anything
-            raise UsageError(f"hydra.sweeper.custom_search_space: {named(error)}") from error
-        fixed = {override.lstrip("+~").partition("=")[0] for override in plan.overrides}
-        for name in fixed.intersection(trial.params):
-            raise UsageError(f"{name}: searched by {plan.custom}, and fixed on the command line; drop one")
 
     def _settle(self, trial: Trial, ending: Ending) -> str:
         """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
@@ -252,13 +229,9 @@ class Sweep:
             if ending.interrupted:
                 interrupt(self._study, trial)
             else:
-                facts = {
-                    "failure": reason(ending, known.user_attrs.get("failure")),
-                    "seconds": round(ending.seconds, 3),
-                    "host_peak_bytes": ending.host_peak_bytes,
-                    "device_peak_bytes": ending.device_peak_bytes,
-                }
-                for name, value in facts.items():
+                peaks = {"host_peak_bytes": ending.host_peak_bytes, "device_peak_bytes": ending.device_peak_bytes}
+                failure = reason(ending, known.user_attrs.get("failure"))
+                for name, value in {"failure": failure, "seconds": round(ending.seconds, 3), **peaks}.items():
                     if value is not None:
                         trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
@@ -292,13 +265,11 @@ class Sweep:
         trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
         failed = [trial for trial in trials if trial.state == TrialState.FAIL]
         last = f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}" if failed else "none failed"
-        if self._too_many_failed(trials):
+        if self._too_many_failed(trials) or not any(trial.state == TrialState.COMPLETE for trial in trials):
             raise UsageError(
                 f"hydra.sweeper.max_failure_rate={self._plan.max_failure_rate}: {len(failed)} of {len(trials)} trials "
                 f"failed ({last}); see {self._plan.folder}"
             )
-        if not any(trial.state == TrialState.COMPLETE for trial in trials):
-            raise UsageError(f"no trial of {len(trials)} succeeded ({last}); see {self._plan.folder}")
         if len(self._plan.directions) > 1:
             return list(self._study.best_trials[0].values)
         return float(self._study.best_value)

@@ -181,8 +181,8 @@ def test_a_live_sweep_says_how_far_it_is(tmp_path: Path) -> None:
     assert (found.state, found.trials[2].state, found.trials[2].seconds) == ("running", "running", 60.0)
     progress = found.progress
     assert (progress.done, progress.of, progress.running, progress.best) == (3, 8, 1, 3)
-    # A mean of 100 s: one slot is free in 40 s, the other now; four to come end at 100, 140, 200, 240.
-    assert progress.eta_seconds == pytest.approx(240.0)
+    # A mean of 100 s: 40 s are left of the running one, and four are to come, in two slots.
+    assert progress.eta_seconds == pytest.approx(220.0)
 
 
 @pytest.mark.row("D13")

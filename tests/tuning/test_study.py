@@ -3,6 +3,7 @@
 import threading
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import optuna
@@ -10,6 +11,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.tuning import study
+from hexlit.tuning.storage import Retry
 from hexlit.tuning.study import create_study
 
 
@@ -17,27 +19,22 @@ from hexlit.tuning.study import create_study
 def test_programs_that_show_studies_know_the_objectives_by_name(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        create_study(
-            "s",
-            None,
-            tmp_path,
-            ["maximize"],
-            optuna.samplers.RandomSampler(),
-            optuna.pruners.NopPruner(),
-            resume=False,
-            objectives=["strength.score"],
-        )
+        create_study(plan_in(tmp_path, storage=None), optuna.samplers.RandomSampler(), Retry())
     storage = optuna.storages.journal.JournalFileBackend(str(tmp_path / "study.journal"))
     found = optuna.load_study(study_name="s", storage=optuna.storages.JournalStorage(storage))
     assert found.metric_names == ["strength.score"]
 
 
+def plan_in(folder: Path, *, join: bool = False, **settings: Any) -> Any:
+    terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
+    given = {"study_name": "s", "storage": str(folder / "shared.journal"), "folder": folder, "directions": ["maximize"]}
+    given |= {"objectives": ["strength.score"], "pruner": optuna.pruners.NopPruner(), "resume": False, "terms": terms}
+    return SimpleNamespace(judged=SimpleNamespace(join=join), **(given | settings))
+
+
 def made(folder: Path, **settings: Any) -> optuna.Study:
     """A study in a journal that several folders share."""
-    terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
-    given: dict[str, Any] = {"resume": False, "terms": terms}
-    samplers = optuna.samplers.RandomSampler(), optuna.pruners.NopPruner()
-    return create_study("s", str(folder / "shared.journal"), folder, ["maximize"], *samplers, **(given | settings))
+    return create_study(plan_in(folder, **settings), optuna.samplers.RandomSampler(), Retry())
 
 
 @pytest.mark.row("C10")
