@@ -11,8 +11,11 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.tuning import study
-from hexlit.tuning.storage import Retry
+from hexlit.tuning.results import read_results
+from hexlit.tuning.storage import Retry, open_storage
 from hexlit.tuning.study import create_study
+from tests.tuning.racers import race
+from tests.tuning.sweeps import make_sweep
 
 
 @pytest.mark.row("C22")
@@ -70,3 +73,44 @@ def test_who_joins_a_study_that_was_just_made_waits_for_its_terms(
     assert made(tmp_path, join=True).user_attrs["terms"]["sweep.objective"] == "['score']"
     said.join()
     assert begun.user_attrs["terms"]
+
+
+@pytest.mark.row("F23")
+@pytest.mark.parametrize(("address", "sampler"), [("{}/shared.journal", "random"), ("sqlite:///{}/study.db", "grid")])
+def test_processes_that_begin_trials_at_once_begin_no_trial_too_many(
+    address: str, sampler: str, tmp_path: Path
+) -> None:
+    assert race(address.format(tmp_path), tmp_path, sampler, processes=3, trials=9) == list(range(9))
+
+
+@pytest.mark.row("F23")
+@pytest.mark.parametrize("address", ["{}/shared.journal", "sqlite:///{}/study.db"])
+def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both processes see the same state before they ask."""
+    space = {"x": optuna.distributions.FloatDistribution(0, 1)}
+    storage = open_storage(address.format(tmp_path), tmp_path, Retry(60.0))
+    optuna.create_study(study_name="s", storage=storage)
+    one, other = (
+        optuna.load_study(study_name="s", storage=open_storage(address.format(tmp_path), tmp_path, Retry(60.0)))
+        for _ in range(2)
+    )
+    first = study.begin_trial(one, space, 1)
+    assert first is not None
+    assert study.interrupt_abandoned(other) == [], "its process lives"
+    assert not study.may_begin(one.get_trials(), 1)
+    monkeypatch.setattr(study, "is_watched", lambda trial: False)
+    assert [len(study.interrupt_abandoned(each)) for each in (one, other)] == [1, 0]
+    seen = other.get_trials()
+    again = study.begin_trial(one, space, 1)
+    with monkeypatch.context() as late:
+        late.setattr(study, "_to_repeat", lambda trials: [seen[0]])
+        assert study.begin_trial(other, space, 1) is None, "it has just begun elsewhere"
+    assert again is not None
+    assert (again.params, again.user_attrs["retry_of"]) == (first.params, 0)
+    one.tell(again, 0.5)
+    assert [study.counts(trial) for trial in one.get_trials()] == [False, True, False]
+    assert not study.may_begin(other.get_trials(), 1)
+    folder = make_sweep(tmp_path / "sweep", [], storage=address.format(tmp_path), study_name="s")
+    assert [trial.number for trial in read_results(folder).trials] == [0, 1]
