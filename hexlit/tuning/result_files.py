@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +23,7 @@ LEADERBOARD_FILE = "leaderboard.csv"
 BEST_FILE = "best.yaml"
 PAGE_FILE = "report.html"
 VERSION = 2
-"""Version of `overall_results.json`; the schema names it too."""
-SCHEMA_FILE = "overall_results.schema.json"
+"""Version of `overall_results.json`; its schema, `overall_results.schema.json`, names it too."""
 FRONT = "front"
 """Stands for the rank of a trial of the Pareto front."""
 FIELDS = tuple(one.name for one in fields(TrialResult) if one.name not in ("intermediate", "saved_seconds", "curves"))
@@ -72,12 +70,6 @@ def reports_of_trials(results: SweepResults) -> dict[int, str]:
         if path is not None:
             found[trial.number] = path
     return found
-
-
-def schema() -> dict[str, Any]:
-    """The schema of `overall_results.json`."""
-    result: dict[str, Any] = json.loads(files("hexlit.tuning").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
-    return result
 
 
 def as_document(results: SweepResults) -> dict[str, Any]:

@@ -2,15 +2,18 @@
 
 import json
 import math
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from hexlit.tuning.result_files import as_document, schema, write_results
+from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
 from tests.tuning.sweeps import complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
+
+SCHEMA = json.loads(files("hexlit.tuning").joinpath("overall_results.schema.json").read_text())
 
 
 @pytest.fixture
@@ -35,8 +38,8 @@ def read(path: Path) -> dict[str, Any]:
 def test_the_results_are_what_the_schema_says(sweep: Path) -> None:
     results = write_results(sweep, figures=False)
     document = read(sweep / "overall_results.json")
-    jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.validate(document, schema())
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(document, SCHEMA)
     assert document == as_document(results)
     assert (document["best"], document["ranking"]["order"], document["ranking"]["unranked"]) == (2, [2, 0], [4])
     assert document["counts"] == {"complete": 3, "pruned": 1, "failed": 1, "running": 0, "interrupted": 0}
@@ -86,7 +89,7 @@ def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
         make_job(tmp_path / "s", number, [f"seed={number}"], strength__score=[0.1, 0.5 + number])
     write_results(tmp_path / "s", figures=True)
     document = read(tmp_path / "s" / "overall_results.json")
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, SCHEMA)
     assert (document["kind"], document["best"]) == ("sequential", 1)
     names = {path.name for path in (tmp_path / "s").iterdir() if path.is_file()}
     assert names == {"overall_results.json", "leaderboard.csv", "best.yaml", "report.html"}
