@@ -224,7 +224,7 @@ def test_a_server_that_stays_away_ends_the_sweep_which_resumes(server: Server, t
         assert not [line for line in command_lines() if str(sweeper.folder) in line], "no trial goes on"
         last = sweeper.text().strip().splitlines()[-1]
         print(f"\n{last}")
-        assert re.fullmatch(rf"hexlit train: {server.url}: the database does not answer for \d+ s: .*", last)
+        assert re.fullmatch(rf"hexlit train: {re.escape(server.url)}: the database does not answer for \d+ s: .*", last)
         assert "Traceback" not in sweeper.text()
     finally:
         server.start()
