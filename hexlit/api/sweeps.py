@@ -15,8 +15,7 @@ from hexlit.commands.composing import is_sweep
 from hexlit.commands.in_process import composed_with_hydra, quiet_imports
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
-from hexlit.tuning.pruned import pruned_trials
-from hexlit.tuning.results import SweepResults, read_results
+from hexlit.tuning.results import SweepResults, pruned_trials, read_results
 from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:

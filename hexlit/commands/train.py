@@ -69,7 +69,7 @@ def train(config: DictConfig) -> Any:
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    from hexlit.tuning.ticket import ticket_of
+    from hexlit.tuning.trial import ticket_of
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     ticket = ticket_of(os.environ)

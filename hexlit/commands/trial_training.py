@@ -20,8 +20,7 @@ from hexlit.training.loggers import note_in_wandb
 from hexlit.training.phases import ONCE
 from hexlit.tuning.config import BUDGET_STEPS
 from hexlit.tuning.pruning import Pruning
-from hexlit.tuning.ticket import TrialTicket
-from hexlit.tuning.trial import RunningTrial, running_trial
+from hexlit.tuning.trial import RunningTrial, TrialTicket, running_trial
 
 
 def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> float | list[float] | None:

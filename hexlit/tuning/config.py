@@ -69,19 +69,14 @@ class SweepConfig(Settings, section="sweep"):
         self.objectives()
         if self.join and self.resume:
             raise UsageError("sweep.join=true: sweep.resume=true continues a folder that has joined; choose one")
-        if self.comparable is not None and (
-            not self.comparable or "." in self.comparable or self.comparable.endswith(_LARGER_IS_BETTER)
-        ):
+        name = self.comparable
+        if name is not None and (not name or "." in name or name.endswith(_LARGER_IS_BETTER)):
+            raise UsageError(f"sweep.comparable={name}: name a loss without its data, such as comparable_loss")
+        if self.report_every is not None and (self.compare_at == "budget" or self.seeds > 1):
             raise UsageError(
-                f"sweep.comparable={self.comparable}: name a loss without its data, such as comparable_loss for "
-                "train.comparable_loss and val.comparable_loss"
+                f"sweep.report_every={self.report_every}: counts steps of one seed; it needs sweep.seeds=1 and "
+                "sweep.compare_at=epochs"
             )
-        if self.compare_at == "budget" and self.report_every is not None:
-            raise UsageError(
-                f"sweep.report_every={self.report_every}: counts steps, and sweep.compare_at=budget does not"
-            )
-        if self.seeds > 1 and self.report_every is not None:
-            raise UsageError(f"sweep.report_every={self.report_every}: counts steps of one seed; sweep.seeds must be 1")
 
     def objectives(self) -> list[str]:
         """The names of the objectives; none where the run's own `trainer.monitor` is the objective."""
@@ -131,18 +126,17 @@ class OptunaSweeperConf:
     """`minimize`, `maximize`, or a list with one for each objective. Null: the objective's name decides."""
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,
-    `postgresql://user@host/name`
-    or `mysql://user@host/name`. The environment variable HEXLIT_STORAGE_PASSWORD holds a server's password. Null: a
-    journal in the sweep's folder."""
+    `postgresql://user@host/name` or `mysql+pymysql://user@host/name`. The environment variable HEXLIT_STORAGE_PASSWORD
+    holds a server's password. Null: a journal in the sweep's folder."""
     study_name: str | None = None
     """Name of the study, and of the sweep's folder. Null: a new name for every sweep."""
-    n_trials: int = 20
+    n_trials: int = number(20, "[1, inf)")
     """Number of trials to finish, failed and pruned ones included."""
-    n_jobs: int = 2
+    n_jobs: int = number(2, "[1, inf)")
     """Trials that run at the same time; each gets its share of the cores."""
-    timeout: float | None = None
+    timeout: float | None = number(None, "(0, inf)", unit="seconds")
     """Time limit for starting new trials, in seconds. Running trials still finish."""
-    max_failure_rate: float = 0.5
+    max_failure_rate: float = number(0.5, "[0, 1]")
     """Share of failed trials above which the sweep ends. It is taken over five trials or more."""
     params: dict[str, Any] | None = field(default_factory=dict)
     """Search space: values, `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, or `tag(log, interval(a, b))`."""

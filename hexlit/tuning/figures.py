@@ -23,10 +23,8 @@ from hexlit.reporting.study_figures import (
     draw_timeline,
     slots_of,
 )
-from hexlit.tuning.parameters import Parameter, Value
-from hexlit.tuning.ranking import COMPARABLE, MINIMIZE
-from hexlit.tuning.results import SweepResults
-from hexlit.tuning.trial_result import COMPLETE, PRUNED
+from hexlit.tuning.results import COMPARABLE, MINIMIZE, SweepResults
+from hexlit.tuning.trials import COMPLETE, PRUNED, Parameter, Value
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -148,18 +146,14 @@ def _by_epoch(results: SweepResults, name: str) -> dict[int, Mapping[int, float]
 
 def _panels(results: SweepResults, courses: Mapping[str, Mapping[int, Mapping[int, float]]]) -> Data:
     states = {trial.number: trial.state for trial in results.trials}
-    panels = [
-        {
-            "name": name,
-            "lines": [
-                {"trial": number, "state": states[number], "epochs": [*course], "values": [*course.values()]}
-                for number, course in by_trial.items()
-                if course
-            ],
-            "may_be_log": "loss" in name,
-        }
-        for name, by_trial in courses.items()
-    ]
+    panels = []
+    for name, by_trial in courses.items():
+        lines = [
+            {"trial": number, "state": states[number], "epochs": [*course], "values": [*course.values()]}
+            for number, course in by_trial.items()
+            if course
+        ]
+        panels.append({"name": name, "lines": lines, "may_be_log": "loss" in name})
     return {"panels": panels, "best": results.ranking.best}
 
 
@@ -193,15 +187,13 @@ def parameter_importances(
     """
     name, numbers = target["name"], [number for number in sorted(target["values"]) if number in settings]
     varying = [p for p in parameters if len({repr(settings[n][p.name]) for n in numbers if p.name in settings[n]}) > 1]
-    reason = ""
-    if len(numbers) < LEAST_TRIALS:
-        reason = f"importances need {LEAST_TRIALS} complete trials; there are {len(numbers)}"
-    elif len({target["values"][number] for number in numbers}) == 1:
-        reason = f"all trials have the same {name}"
-    elif not varying:
-        reason = "no parameter has several values"
-    if reason:
-        return {"target": name, "values": None, "reason": reason}
+    missing = {
+        f"importances need {LEAST_TRIALS} complete trials; there are {len(numbers)}": len(numbers) < LEAST_TRIALS,
+        f"all trials have the same {name}": len(set(target["values"].values())) == 1,
+        "no parameter has several values": not varying,
+    }
+    if any(missing.values()):
+        return {"target": name, "values": None, "reason": next(why for why, holds in missing.items() if holds)}
     # Imported late: optuna.importance loads scikit-learn, which takes longer than all other imports.
     import optuna
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances

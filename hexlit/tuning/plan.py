@@ -1,8 +1,10 @@
 """The plan of a sweep, read from its configuration and checked before anything runs; its folder is made or found."""
 
+import math
+import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +14,12 @@ from omegaconf.errors import OmegaConfBaseException
 from hexlit.accelerate.host import usable_cores
 from hexlit.errors import UsageError
 from hexlit.files import read_json
-from hexlit.tuning.address import hidden_password, refuse_password_in
-from hexlit.tuning.build import build_pruner, plain
-from hexlit.tuning.config import DIRECTION_OF_MODE, SweepConfig, directions_of
-from hexlit.tuning.place import absolute, find_place
-from hexlit.tuning.recipe import recipe_of
-from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, space_from_mapping
+from hexlit.settings import RANGE, check_number
+from hexlit.tuning.config import DIRECTION_OF_MODE, OptunaSweeperConf, SweepConfig, directions_of
+from hexlit.tuning.samplers import build_pruner, plain
+from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render, space_from_mapping
+from hexlit.tuning.storage import file_of, hidden_password, kind_of, refuse_password_in
+from hexlit.tuning.study import SPACE
 from hexlit.tuning.sweep_folder import SWEEP_FILE
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ class Plan:
     def terms(self) -> dict[str, str]:
         """Settings that all processes of a study must share to keep trials comparable, by names for people."""
         judged = self.judged
-        searched = {f"the space of {name}": str(result) for name, result in self.space.items()}
+        searched = {f"{SPACE}{name}": str(result) for name, result in self.space.items()}
         custom = None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
         message = {
             "sweep.objective": self.objectives,
@@ -140,33 +142,25 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
     space = {name: result for name, result in {**older, **swept}.items() if name not in fixed}
     custom = _function(settings["custom_search_space"])
     if not space and custom is None:
-        raise UsageError(
-            "hydra.sweeper.params: there is nothing to search; choose a space (sweep=NAME), or write KEY=interval(a,b)"
-        )
+        raise UsageError("hydra.sweeper.params: nothing to search; choose sweep=NAME, or write KEY=interval(a,b)")
     objectives, directions = _objectives(judged, config, plain(settings["direction"]))
-    pruner = build_pruner(settings["pruner"])
-    if len(objectives) > 1 or isinstance(pruner, NopPruner):
-        if not isinstance(pruner, NopPruner) and _chosen(config, "hydra/sweeper/pruner"):
+    pruner, pruner_node = build_pruner(settings["pruner"]), plain(settings["pruner"])
+    if len(objectives) > 1 and not isinstance(pruner, NopPruner):
+        if str(config.hydra.runtime.choices.get("hydra/sweeper/pruner")) not in ("None", "median"):
             raise UsageError("hydra/sweeper/pruner: with several objectives nothing can be pruned; choose none")
-        pruner, pruner_node = NopPruner(), None
-    else:
-        pruner_node = plain(settings["pruner"])
-    n_trials, n_jobs = (_at_least_one(settings, name) for name in ("n_trials", "n_jobs"))
+        pruner = NopPruner()
+    pruner_node = None if isinstance(pruner, NopPruner) else pruner_node
+    for one in fields(OptunaSweeperConf):
+        if RANGE in one.metadata:
+            check_number(f"hydra.sweeper.{one.name}", settings[one.name], one.metadata[RANGE])
+    n_trials, n_jobs = int(settings["n_trials"]), int(settings["n_jobs"])
     if str(plain(settings["sampler"]).get("_target_")).endswith(".GridSampler"):
-        points = 1
-        for values in grid_of(space).values():
-            points *= len(values)
-        n_trials = min(n_trials, points)
-    rate, timeout = settings["max_failure_rate"], settings["timeout"]
-    if not 0 <= rate <= 1:
-        raise UsageError(f"hydra.sweeper.max_failure_rate={rate}: a share lies between 0 and 1")
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"hydra.sweeper.timeout={timeout}: must be above 0 seconds")
+        n_trials = min(n_trials, math.prod(map(len, grid_of(space).values())))
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     refuse_password_in(list(OmegaConf.to_container(config.hydra.overrides.hydra, resolve=False)))  # type: ignore[arg-type]
     command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
     folder, study_name = find_place(config, settings, judged, hydra_overrides, command)
-    plan = Plan(
+    return Plan(
         folder=folder,
         study_name=study_name,
         storage=absolute(settings["storage"]),
@@ -183,18 +177,14 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         flags=_flags(config),
         command=command,
         name=str(config.get("name", "sweep")),
-        sampler=settings["sampler"],
         pruner=pruner,
         pruner_node=pruner_node,
         seed=config.get("seed"),
         sweep_id=str(read_json(folder / SWEEP_FILE).get("id") or secrets.token_hex(4)),
         n_trials=n_trials,
         n_jobs=n_jobs,
-        timeout=timeout,
-        max_failure_rate=rate,
+        **{name: settings[name] for name in ("sampler", "timeout", "max_failure_rate")},
     )
-    _refuse_changes(plan, read_json(folder / SWEEP_FILE))
-    return plan
 
 
 def _checked(config: DictConfig) -> SweepConfig:
@@ -212,8 +202,7 @@ def _checked(config: DictConfig) -> SweepConfig:
 
 def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tuple[list[str], list[str]]:
     """Names and directions of the objectives: those of the sweep, else the run's own `trainer.monitor`."""
-    objectives = judged.objectives()
-    if objectives:
+    if objectives := judged.objectives():
         return objectives, directions_of(direction, objectives)
     monitor = OmegaConf.select(config, "trainer.monitor")
     if not isinstance(monitor, str):
@@ -222,42 +211,23 @@ def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tupl
     return [monitor], directions_of(of_the_run if direction is None else direction, [monitor])
 
 
-def _refuse_changes(plan: Plan, facts: Mapping[str, Any]) -> None:
-    """Raise `UsageError` where a setting that all trials of the study share has changed: they must stay comparable."""
-    common = {
-        "sweep.objective": ("objectives", plan.objectives),
-        "sweep.monitor": ("monitor", plan.monitor),
-        "sweep.comparable": ("comparable", plan.judged.comparable),
-        "sweep.seeds": ("seeds", plan.judged.seeds),
-        "the overrides": ("overrides", [*plan.recipe, *plan.overrides]),
-    }
-    for name, (key, value) in common.items():
-        if key in facts and facts[key] != value:
-            raise UsageError(f"sweep.resume=true: {name} was {facts[key]} in {plan.folder}, and is {value}; keep it")
+_FACTS = ("name", "study_name", "objectives", "directions", "monitor", "n_trials", "n_jobs", "command")
 
 
 def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: float) -> dict[str, Any]:
     """The content of `sweep.json`."""
-    return {
+    return {name: getattr(plan, name) for name in _FACTS} | {
         "version": VERSION,
-        "name": plan.name,
         "id": plan.sweep_id,
-        "study_name": plan.study_name,
         "storage": None if plan.storage is None else hidden_password(plan.storage),
-        "objectives": plan.objectives,
-        "directions": plan.directions,
-        "monitor": plan.monitor,
         "comparable": plan.judged.comparable,
-        "n_trials": plan.n_trials,
-        "n_jobs": plan.n_jobs,
+        "seeds": plan.judged.seeds,
         "sampler": str(plain(plan.sampler)["_target_"]).rpartition(".")[2],
         "pruner": None if plan.pruner_node is None else type(plan.pruner).__name__,
-        "seeds": plan.judged.seeds,
         "started": started,
         "finished": finished,
         "seconds": seconds,
         "overrides": [*plan.recipe, *plan.overrides],
-        "command": plan.command,
     }
 
 
@@ -267,7 +237,7 @@ def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> 
     The share is the same when no processes can be started and the trials run one after another.
     """
     if config.hydra.runtime.choices.get("hydra/launcher", "basic") != "basic":
-        return []  # joblib's trials run one after another, those of other launchers elsewhere
+        return []  # they run elsewhere
     key = "accelerator.threads"
     if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key):
         return []
@@ -280,28 +250,13 @@ def _flags(config: DictConfig) -> list[str]:
     return [part for folder in folders for part in ("--config-dir", str(folder))]
 
 
-def _chosen(config: DictConfig, group: str) -> bool:
-    """Whether the user or a search space has chosen an option of `group`."""
-    return str(config.hydra.runtime.choices.get(group)) not in ("None", "median")
-
-
 def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:
-    if path is None:
-        return None
     from hydra.utils import get_method
 
     try:
-        return get_method(path)
+        return None if path is None else get_method(path)
     except Exception as error:  # the import of foreign code may raise anything
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UsageError(f"hydra.sweeper.custom_search_space={path}: there is no such function ({reason})") from error
-
-
-def _at_least_one(settings: Mapping[str, Any], name: str) -> int:
-    value = int(settings[name])
-    if value < 1:
-        raise UsageError(f"hydra.sweeper.{name}={value}: must be 1 or more")
-    return value
+        raise UsageError(f"hydra.sweeper.custom_search_space={path}: there is no such function") from error
 
 
 def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
@@ -312,3 +267,97 @@ def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
         return any(key == one or key.startswith(f"{one}.") or key == f"hydra.sweeper.{one}" for one in keys)
 
     return [override for override in overrides if not dropped(override)]
+
+
+def find_place(
+    config: DictConfig,
+    settings: Mapping[str, Any],
+    judged: SweepConfig,
+    hydra_overrides: Sequence[str],
+    command: list[str],
+) -> tuple[Path, str]:
+    """Folder and name of the study; the folder is made.
+
+    Raises:
+        UsageError: the folder has a sweep already, or none to continue; or no setting names the study to join.
+    """
+    if judged.join and None in (settings["storage"], settings["study_name"]):
+        raise UsageError("sweep.join=true: needs hydra.sweeper.storage=URL and hydra.sweeper.study_name=NAME")
+    folder = Path(str(config.hydra.sweep.dir)).absolute()
+    name = settings["study_name"]
+    own_folder = any(override.startswith("hydra.sweep.dir=") for override in hydra_overrides)
+    if name is not None and not own_folder:
+        if not re.fullmatch(r"[\w-][\w.-]*", name):
+            raise UsageError(f"hydra.sweeper.study_name={name}: names a folder; use letters, digits, '-', '_' and '.'")
+        folder = folder.parent / name
+    if judged.resume and name is None and not own_folder:
+        folder = _latest_of(folder.parent, command)
+    facts = read_json(folder / SWEEP_FILE)
+    if facts and not judged.resume:
+        raise UsageError(
+            f"hydra.sweeper.study_name={facts.get('study_name')}: {folder} has this study already; sweep.resume=true "
+            "continues it, hydra.sweep.dir=FOLDER begins elsewhere"
+        )
+    if judged.resume and not facts:
+        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to continue")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"hydra.sweep.dir={folder}: cannot be made ({error.strerror})") from error
+    study_name = facts.get("study_name") or name or f"{config.get('name', 'sweep')}-{folder.name}"
+    return folder, str(study_name)
+
+
+def _latest_of(runs: Path, command: list[str]) -> Path:
+    """The latest sweep below `runs` that this `command` began."""
+    sweeps = [(facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_json(path))]
+    same = [(facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command]
+    if not same:
+        raise UsageError(
+            f"sweep.resume=true: this command has begun no sweep in {runs}; name one with hydra.sweep.dir=FOLDER"
+        )
+    return max(same)[1]
+
+
+def absolute(storage: str | None) -> str | None:
+    """A storage in a file by its absolute path, wherever trials and readers are."""
+    path = None if storage is None else file_of(storage)
+    if storage is None or path is None or str(path).startswith(("file:", ":")):
+        return storage
+    if kind_of(storage)[0] == "sqlite":
+        scheme, _, query = storage.partition("?")
+        query = f"?{query}" if query else ""
+        return f"{scheme.partition('://')[0]}:///{path.absolute()}{query}" if str(path) != "." else storage
+    return str(path.absolute())
+
+
+def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list[str]:
+    """The overrides that turn the configuration without the search space into this one.
+
+    A full training can start with them, without the search space.
+    """
+    from hydra.types import RunMode
+
+    choices = config.hydra.runtime.choices
+    if str(choices.get("sweep", "none")) == "none":
+        return []
+    chosen = choices.get("experiment")
+    recipe = [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
+    without = [line for line in fixed_overrides(fixed) if not line.startswith(("sweep=", "sweep."))]
+    bare = loader.load_configuration(str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN)
+    before, after = dict(_values(bare)), dict(_values(config))
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    return recipe + [render(key, value) for key, value in changed.items() if not key.startswith(("hydra.", "sweep."))]
+
+
+def _values(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of the configuration by its dotted key, as it is written."""
+    for name, value in config.items_ex(resolve=False):
+        key = str(name)
+        if key == "hydra" and not prefix:
+            continue
+        if isinstance(value, DictConfig) and not (value._is_none() or value._is_missing() or value._is_interpolation()):
+            yield from _values(value, f"{prefix}{key}.")
+        else:
+            plain_value = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
+            yield f"{prefix}{key}", plain_value

@@ -1,31 +1,36 @@
 """The results of a sweep as files in its folder, each written whole or not at all."""
 
+import csv
+import io
 import json
-import logging
-from functools import cache
-from importlib.resources import files
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.files import plain, write_text_atomic
-from hexlit.tuning.best import write_best
-from hexlit.tuning.leaderboard import leaderboard, shown_columns
-from hexlit.tuning.ranking import PARETO
-from hexlit.tuning.results import SweepResults, best_value, read_results
+from hexlit.tuning.results import COMPARABLE, PARETO, SweepResults, ranked_value, read_results
+from hexlit.tuning.space import render
 from hexlit.tuning.sweep_folder import shown_folder
-from hexlit.tuning.trial_result import FAILED, INTERRUPTED, as_row
+from hexlit.tuning.trials import FAILED, INTERRUPTED, TrialResult
 
 if TYPE_CHECKING:
     from optuna import Study
 
-log = logging.getLogger(__name__)
-
 RESULTS_FILE = "overall_results.json"
 LEADERBOARD_FILE = "leaderboard.csv"
+BEST_FILE = "best.yaml"
 PAGE_FILE = "report.html"
 VERSION = 2
-"""Version of `overall_results.json`; the schema names it too."""
-SCHEMA_FILE = "overall_results.schema.json"
+"""Version of `overall_results.json`; its schema, `overall_results.schema.json`, names it too."""
+FRONT = "front"
+"""Stands for the rank of a trial of the Pareto front."""
+FIELDS = tuple(one.name for one in fields(TrialResult) if one.name not in ("intermediate", "saved_seconds", "curves"))
+"""Fields of a trial in `overall_results.json`."""
+BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops", "data.subset")
+"""Settings left out of `best.yaml`: how long a trial trains, and on how much, says nothing about a full training."""
+_OF_THE_SWEEP = ("hydra", "sweep")
 
 
 def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> SweepResults:
@@ -40,9 +45,12 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
     """
     results = read_results(folder, study=study)
     document = as_document(results)
-    write_document(folder / RESULTS_FILE, document)
+    write_text_atomic(folder / RESULTS_FILE, json.dumps(document, indent=2, allow_nan=False) + "\n")
     write_text_atomic(folder / LEADERBOARD_FILE, leaderboard(results))
-    write_best(results)
+    if results.best is None:
+        (folder / BEST_FILE).unlink(missing_ok=True)
+    else:
+        write_text_atomic(folder / BEST_FILE, best_text(results, results.best))
     if figures:
         from hexlit.reporting.html import render
         from hexlit.reporting.sweep import sweep_page
@@ -55,41 +63,25 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
 
 def reports_of_trials(results: SweepResults) -> dict[int, str]:
     """Paths from the sweep's folder to the reports of its trials, by number; with several seeds the first one's."""
-    result = {}
+    found = {}
     for trial in results.trials:
-        for place in [] if trial.folder is None else [trial.folder, f"{trial.folder}/seed-0"]:
-            if (results.folder / place / PAGE_FILE).is_file():
-                result[trial.number] = f"{place}/{PAGE_FILE}"
-                break
-    return result
-
-
-def write_document(path: Path, document: dict[str, Any]) -> None:
-    """Write `document`, whole or not at all. A document that breaks the schema is written too, with a warning."""
-    wrong = next(_validator().iter_errors(document), None)
-    if wrong is not None:
-        log.warning(
-            "%s: %s is not what its schema says: %s", path, wrong.json_path, wrong.message.splitlines()[0][:200]
-        )
-    write_text_atomic(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
-
-
-def schema() -> dict[str, Any]:
-    """The schema of `overall_results.json`."""
-    result: dict[str, Any] = json.loads(files("hexlit.tuning").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
-    return result
-
-
-@cache
-def _validator() -> Any:
-    import jsonschema
-
-    return jsonschema.Draft202012Validator(schema())
+        paths = [f"{trial.folder}/{PAGE_FILE}", f"{trial.folder}/seed-0/{PAGE_FILE}"]
+        path = next((path for path in paths if (results.folder / path).is_file()), None)
+        if path is not None:
+            found[trial.number] = path
+    return found
 
 
 def as_document(results: SweepResults) -> dict[str, Any]:
     """The results as `overall_results.json` has them: plain values only, NaN and infinities as null."""
-    facts, ranking, progress, saving = results.facts, results.ranking, results.progress, results.saving
+    facts, ranking, best = results.facts, results.ranking, results.best
+    # None where the best trial is older than the sweep: another sweep of the same study made it.
+    known = best is not None and best.ended is not None and facts.started is not None and best.ended >= facts.started
+    found = {
+        "best_value": None if best is None else ranked_value(best, ranking),
+        "best_after_seconds": best.ended - facts.started if known else None,  # type: ignore[union-attr, operator]
+    }
+    saving = results.saving
     document: dict[str, Any] = plain(
         {
             "version": VERSION,
@@ -97,24 +89,11 @@ def as_document(results: SweepResults) -> dict[str, Any]:
             "folder": shown_folder(results.folder),
             "kind": "tuned" if results.tuned else "sequential",
             "state": results.state,
-            "objectives": [{"name": entry.name, "direction": entry.direction} for entry in results.objectives],
-            "sampler": facts.sampler,
-            "pruner": facts.pruner,
-            "n_jobs": facts.n_jobs,
-            "seeds": facts.seeds,
-            "started": facts.started,
-            "finished": facts.finished,
-            "seconds": facts.seconds,
+            "objectives": [asdict(objective) for objective in results.objectives],
+            **{name: getattr(facts, name) for name in ("sampler", "pruner", "n_jobs", "seeds")},
+            **{name: getattr(facts, name) for name in ("started", "finished", "seconds")},
             "counts": results.counts,
-            "progress": {
-                "done": progress.done,
-                "of": progress.of,
-                "running": progress.running,
-                "eta_seconds": progress.eta_seconds,
-                "best": progress.best,
-                "best_value": best_value(results),
-                "best_after_seconds": _best_after(results),
-            },
+            "progress": {**asdict(results.progress), **found},
             "pruning": {
                 "saved_seconds": saving.seconds,
                 "estimated_trials": saving.trials,
@@ -124,43 +103,101 @@ def as_document(results: SweepResults) -> dict[str, Any]:
                 "by": ranking.by,
                 "reason": ranking.reason,
                 "direction": None if ranking.by == PARETO else ranking.objective.direction,
-                "order": list(ranking.order),
-                "pareto_front": list(ranking.front),
-                "unranked": list(ranking.unranked),
+                "order": ranking.order,
+                "pareto_front": ranking.front,
+                "unranked": ranking.unranked,
             },
             "best": ranking.best,
             "split": results.split,
             "comparable": results.comparable,
-            "parameters": [
-                {
-                    "name": entry.name,
-                    "kind": entry.kind,
-                    "log": entry.log,
-                    "low": entry.low,
-                    "high": entry.high,
-                    "choices": list(entry.choices),
-                }
-                for entry in results.parameters
-            ],
+            "parameters": [asdict(parameter) for parameter in results.parameters],
             "columns": shown_columns(results),
-            "trials": [as_row(trial) for trial in results.by_rank()],
+            "trials": [{name: getattr(trial, name) for name in FIELDS} for trial in results.by_rank()],
             "failures": [
                 {"trial": trial.number, "state": trial.state, "reason": trial.failure, "folder": trial.folder}
                 for trial in results.trials
                 if trial.state in (FAILED, INTERRUPTED)
             ],
-            "problems": list(results.problems),
+            "problems": results.problems,
         }
     )
     return document
 
 
-def _best_after(results: SweepResults) -> float | None:
-    """Seconds from the beginning of the sweep to the end of its best trial, pauses included.
+def loss_names(results: SweepResults) -> list[str]:
+    """Names of the losses of any trial beside the total and the comparable one."""
+    return list(dict.fromkeys(name for trial in results.trials for name in trial.losses))
 
-    None where the best trial is older than the sweep: another sweep of the same study made it.
+
+def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
+    """The figures of each trial in tables for people.
+
+    `heading`, `unit`, `path` (keys of the value in a trial), and `dropped`, the position in the order of columns that a
+    narrow table drops; the objectives are always shown.
     """
-    best, started = results.best, results.facts.started
-    if best is None or best.ended is None or started is None or best.ended < started:
-        return None
-    return best.ended - started
+    columns: list[tuple[Any, ...]] = []
+    columns += [(objective.name, None, ["values", at], None) for at, objective in enumerate(results.objectives)]
+    columns += [("comparable", None, ["comparable"], 5)]
+    # All of these columns are losses: `left_loss` is headed `left`.
+    columns += [
+        (name.removesuffix("_loss").replace("_", " "), None, ["losses", name], 3) for name in loss_names(results)
+    ]
+    columns += [
+        ("epochs", "epochs", ["epochs"], 4),
+        ("time", "seconds", ["seconds"], 6),
+        ("memory", "bytes", ["host_peak_bytes"], 2),
+        ("device memory", "bytes", ["device_peak_bytes"], 1),
+    ]
+    return [dict(zip(("heading", "unit", "path", "dropped"), column, strict=True)) for column in columns]
+
+
+def leaderboard(results: SweepResults) -> str:
+    """All trials as CSV, best first; only successes have a rank, or belong to the Pareto front."""
+    losses, text = loss_names(results), io.StringIO()
+    names, parameters = [one.name for one in results.objectives], [one.name for one in results.parameters]
+    plainly = ("epochs", "seconds", "host_peak_bytes", "device_peak_bytes")
+    table = csv.writer(text, lineterminator="\n")
+    headings = ["rank", "trial", "state", *names, "comparable", "loss", *losses, *plainly]
+    table.writerow([*headings, "flags", "failure", "folder", *parameters])
+    for trial in results.by_rank():
+        rank = FRONT if trial.number in results.ranking.front else trial.rank
+        cells = [rank, trial.number, trial.state, *(trial.values or [None] * len(names)), trial.comparable, trial.loss]
+        cells += [trial.losses.get(name) for name in losses] + [getattr(trial, name) for name in plainly]
+        cells += [" ".join(trial.flags), trial.failure, trial.folder, *(trial.params.get(name) for name in parameters)]
+        table.writerow(["" if cell is None else cell for cell in plain(cells)])
+    return text.getvalue()
+
+
+def best_text(results: SweepResults, best: TrialResult) -> str:
+    """The content of `best.yaml`: the trial `best`, and the overrides that start a training like it."""
+    from omegaconf import OmegaConf
+
+    kept, left_out = best_overrides(best, results.facts.overrides if results.tuned else best.overrides)
+    names = [objective.name for objective in results.objectives]
+    values = list(best.values or [None] * len(names))
+    content: dict[str, Any] = {"trial": best.number}
+    content |= {"values": values} if len(names) > 1 else {"value": values[0]}
+    content |= {"objective": names if len(names) > 1 else names[0]}
+    if results.ranking.by == COMPARABLE:
+        content["comparable"] = ranked_value(best, results.ranking)
+    content |= {"params": dict(best.params), "overrides": kept, "left_out": left_out}
+    where = " ".join(shown_folder(results.folder).splitlines())
+    return f"# hexlit train +best={where}\n{OmegaConf.to_yaml(OmegaConf.create(plain(content)))}"
+
+
+def best_overrides(best: TrialResult, fixed: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Overrides of a training like `best`, and the budget that is left out of them.
+
+    The `fixed` overrides of the sweep's command line come first, without those of the sweep itself. The sampled
+    values follow, as the trial had them.
+    """
+    had = {_key(line): line for line in best.overrides}
+    lines = [line for line in fixed if _key(line) not in best.params]
+    lines = [line for line in lines if re.split(r"[./@]", _key(line))[0] not in _OF_THE_SWEEP]
+    left_out = [line for line in lines if _key(line) in BUDGET]
+    sampled = [had.get(name, render(name, value)) for name, value in best.params.items()]
+    return [line for line in lines if line not in left_out] + sampled, left_out
+
+
+def _key(line: str) -> str:
+    return line.partition("=")[0].lstrip("+~")

@@ -1,32 +1,183 @@
 """The results of a sweep, finished or still running, read from its folder without disturbing it."""
 
+import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
-from hexlit.tuning.parameters import Parameter, parameters_of_study, parameters_of_values
-from hexlit.tuning.progress import Progress, Saving, seconds_left, time_saved
-from hexlit.tuning.ranking import MAXIMIZE, MINIMIZE, Objective, Ranking, rank_trials, ranked_value
-from hexlit.tuning.sweep_folder import (
-    SweepFacts,
-    facts_of_job,
-    is_tuned,
-    numbered_folders,
-    read_facts,
-    swept_overrides,
+from hexlit.tuning.sweep_folder import SweepFacts, facts_of_job, is_tuned, numbered_folders, read_facts, swept_overrides
+from hexlit.tuning.trials import (
+    COMPLETE,
+    FAILED,
+    PRUNED,
+    RUNNING,
+    STATES,
+    Parameter,
+    TrialResult,
+    parameters_of_study,
+    parameters_of_values,
+    trials_of_folders,
+    trials_of_study,
 )
-from hexlit.tuning.trial_result import COMPLETE, FAILED, PRUNED, RUNNING, STATES, TrialResult
-from hexlit.tuning.trials import trials_of_folders, trials_of_study, tuned_folders
 
 if TYPE_CHECKING:
     from optuna import Study
 
 FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
+MINIMIZE, MAXIMIZE = "minimize", "maximize"
+OBJECTIVE, COMPARABLE, PARETO = "objective", "comparable", "pareto"
+"""Grounds of a ranking: the objective, the comparable loss, or the Pareto front of several objectives."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A metric that a sweep minimizes or maximizes."""
+
+    name: str
+    direction: str
+
+    @property
+    def is_total_loss(self) -> bool:
+        """Whether it is a total of losses, whose weights may differ from trial to trial."""
+        return self.name == "loss" or self.name.endswith(".loss")
+
+    def signed(self, value: float) -> float:
+        """`value` so that less is better."""
+        return value if self.direction == MINIMIZE else -value
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """An order of the successful trials, or their Pareto front; never by totals with differing weights."""
+
+    by: str
+    """`OBJECTIVE`, `COMPARABLE` or `PARETO`."""
+    reason: str
+    """One sentence: what ranks the trials, and why."""
+    objective: Objective
+    """The value that decides the order, or `best`."""
+    order: tuple[int, ...]
+    """Numbers of the trials, best first; empty with several objectives."""
+    front: tuple[int, ...]
+    """Numbers of the trials on the Pareto front, best in the first objective first; empty with one objective."""
+    unranked: tuple[int, ...]
+    """Complete trials without a finite value to rank."""
+
+    @property
+    def best(self) -> int | None:
+        """Number of the best trial; with several objectives the one of the front that is best in the first."""
+        return next(iter(self.order or self.front), None)
+
+
+def rank_trials(trials: Sequence[TrialResult], objectives: Sequence[Objective], comparable: str | None) -> Ranking:
+    """Rank the complete trials; each has one value per objective in `objectives`.
+
+    `comparable` names the metric behind the trials' field `comparable`; None: the task has none.
+    """
+    complete = {trial.number: trial for trial in trials if trial.state == COMPLETE}
+    points: dict[int, tuple[float, ...]] = {
+        number: tuple(o.signed(v) for o, v in zip(objectives, trial.values, strict=True))
+        for number, trial in complete.items()
+        if trial.values and len(trial.values) == len(objectives) and all(map(math.isfinite, trial.values))
+    }
+    first, by = objectives[0], OBJECTIVE
+    totals = [objective.name for objective in objectives if objective.is_total_loss]
+    differ = f"the weights within {' and '.join(totals)} may differ from trial to trial"
+    if len(objectives) > 1:
+        by = PARETO
+        names = ", ".join(f"{objective.name} {objective.direction}d" for objective in objectives)
+        reason = f"several objectives ({names}) have no one order: these trials are beaten by no other in all of them"
+        reason += f"; {differ}" if totals else ""
+        points_of_front = {number: p for number, p in points.items() if not any(_beats(o, p) for o in points.values())}
+        front = tuple(sorted(points_of_front, key=lambda number: (points[number], number)))
+        return Ranking(by, reason, first, (), front, tuple(number for number in complete if number not in points))
+    reason = f"by {first.name}, {first.direction}d"
+    shared: dict[int, tuple[float, ...]] = {
+        number: (trial.comparable,) for number, trial in complete.items() if trial.comparable is not None
+    }
+    if totals and comparable is not None and shared:
+        by, first, points = COMPARABLE, Objective(comparable, MINIMIZE), shared
+        reason = f"by {comparable}, minimized: {differ}"
+    elif totals and complete:
+        missing = "sweep.comparable names no loss" if comparable is None else f"no trial has {comparable}, the loss"
+        reason += f"; {missing} that all trials weigh alike"
+    order = tuple(sorted(points, key=lambda number: (points[number], number)))
+    return Ranking(by, reason, first, order, (), tuple(number for number in complete if number not in points))
+
+
+def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
+    """The ranking value of `trial`; with several objectives that of the first."""
+    if ranking.by == COMPARABLE:
+        return trial.comparable if trial.state == COMPLETE else None
+    return trial.values[0] if trial.values else None
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own seconds per epoch.
+
+    A trial that knows the cost of its start and its time budget reports its own estimate.
+    """
+
+    seconds: float
+    """Sum over the pruned trials that have an estimate."""
+    trials: int
+    """Their number."""
+    unknown: int
+    """Pruned trials whose epochs or seconds are not known."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is."""
+
+    done: int
+    """Trials that are complete, pruned or failed. An interrupted one does not count: it is repeated."""
+    of: int | None
+    """Trials asked for; None without a number."""
+    running: int
+    eta_seconds: float | None
+    """Seconds until the last trial ends, estimated from the ended ones; None while there is no estimate."""
+    best: int | None
+    """Number of the best trial so far."""
+
+
+def time_saved(trials: Sequence[TrialResult]) -> Saving:
+    """The time that pruning saved; see `Saving`."""
+    pruned = [_saved(trial) for trial in trials if trial.state == PRUNED]
+    known = [seconds for seconds in pruned if seconds is not None]
+    return Saving(sum(known), len(known), len(pruned) - len(known))
+
+
+def _saved(trial: TrialResult) -> float | None:
+    if trial.saved_seconds is None and trial.epochs and trial.max_epochs is not None and trial.seconds is not None:
+        return max(0, trial.max_epochs - trial.epochs) * trial.seconds / trial.epochs
+    return trial.saved_seconds
+
+
+def seconds_left(trials: Sequence[TrialResult], asked: int | None, slots: int | None) -> float | None:
+    """Seconds until the last of `asked` trials ends; each remaining one takes the mean of those that have ended.
+
+    None while no trial has ended, or without a number.
+    """
+    over = [trial for trial in trials if trial.state in (COMPLETE, PRUNED, FAILED)]
+    ended = [trial.seconds for trial in over if trial.seconds is not None]
+    if not ended or asked is None:
+        return None
+    mean = fmean(ended)
+    running = [max(0.0, mean - (trial.seconds or 0.0)) for trial in trials if trial.state == RUNNING]
+    waiting = max(0, asked - len(over) - len(running))
+    return max([(sum(running) + waiting * mean) / max(slots or 1, 1), *running])
 
 
 @dataclass(frozen=True)
@@ -65,14 +216,14 @@ class SweepResults:
 
     def by_rank(self) -> list[TrialResult]:
         """All trials: the ranked, the Pareto front (without ranks), other complete ones, the rest."""
-        front = {number: place for place, number in enumerate(self.ranking.front)}
+        front = {number: index for index, number in enumerate(self.ranking.front)}
         far = len(self.trials) + 1
 
-        def place(trial: TrialResult) -> tuple[int, int, int, int]:
+        def key(trial: TrialResult) -> tuple[int, int, int, int]:
             number = trial.number
             return trial.rank or far, front.get(number, far), STATES.index(trial.state), number
 
-        return sorted(self.trials, key=place)
+        return sorted(self.trials, key=key)
 
 
 def read_results(folder: Path, now: float | None = None, study: "Study | None" = None) -> SweepResults:
@@ -81,56 +232,36 @@ def read_results(folder: Path, now: float | None = None, study: "Study | None" =
     `study` is the sweep's, where it is open already.
 
     Raises:
-        UsageError: there is no sweep in `folder`.
+        UsageError: there is no sweep in `folder`, or its study cannot be read.
     """
     now = time.time() if now is None else now
     if not folder.is_dir():
         raise UsageError(f"folder={folder}: there is no such folder")
-    process = read_process_file(folder)
-    alive = process is not None and process.alive
-    if is_tuned(folder):
-        return _tuned(folder, alive, now, study)
-    return _sequential(folder, now)
+    return _tuned(folder, now, study) if is_tuned(folder) else _sequential(folder, now)
 
 
-def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> SweepResults:
+def _tuned(folder: Path, now: float, study: "Study | None") -> SweepResults:
     from hexlit.tuning.study import load_study
 
-    facts, problems = read_facts(folder)
+    process = read_process_file(folder)
+    alive = process is not None and process.alive
+    facts = read_facts(folder)
+    frozen = []
     try:
         study = study or load_study(folder)
-    except UsageError as error:
-        result = trials_of_folders(tuned_folders(folder), (), facts, now)
-        if result or not alive:  # a sweep that has just begun has no study yet
-            problems = [*problems, f"{error}; the trials are read from their folders"]
-        trials, parameters = _without_study(result, facts), parameters_of_values([trial.params for trial in result])
-        directions = facts.directions
-    else:
         frozen = study.get_trials(deepcopy=False)
-        trials = trials_of_study(folder, facts, frozen, alive, now)
-        parameters = parameters_of_study(frozen)
-        directions = facts.directions or tuple(direction.name.lower() for direction in study.directions)
-    count = max(1, len(facts.objectives), len(directions))
-    names = [*facts.objectives, *(f"objective {number}" for number in range(len(facts.objectives), count))]
-    ways = [*directions, *([MINIMIZE] * (count - len(directions)))]
-    objectives = [
-        Objective(name, MAXIMIZE if way == MAXIMIZE else MINIMIZE) for name, way in zip(names, ways, strict=True)
-    ]
+        if not facts.directions:  # killed before it could write its facts
+            facts = replace(facts, directions=tuple(direction.name.lower() for direction in study.directions))
+    except UsageError:
+        if not alive:  # a sweep that has just begun has no study yet
+            raise
+    trials = trials_of_study(folder, facts, frozen, alive, now)
+    names = facts.objectives or tuple(f"objective {number}" for number in range(len(facts.directions) or 1))
+    objectives = [Objective(*pair) for pair in zip(names, facts.directions or [MINIMIZE], strict=True)]
     state = GOING_ON if alive else FINISHED if facts.finished is not None else STOPPED
     if state == STOPPED and any(trial.state == RUNNING for trial in trials):
         state = GOING_ON  # its process runs elsewhere, or another process has joined the study
-    return _results(folder, True, state, facts, objectives, parameters, trials, facts.n_trials, problems)
-
-
-def _without_study(found: Sequence[TrialResult], facts: SweepFacts) -> list[TrialResult]:
-    """The trials with the last values of their objectives, as there is no study that has the reported ones."""
-    trials = []
-    for trial in found:
-        last = [trial.curves.last(name) for name in facts.objectives]
-        known = [value for value in last if value is not None]
-        values = tuple(known) if known and len(known) == len(last) and trial.state == COMPLETE else None
-        trials.append(replace(trial, values=values))
-    return trials
+    return _results(folder, True, state, facts, objectives, parameters_of_study(frozen), trials, facts.n_trials, [])
 
 
 def _sequential(folder: Path, now: float) -> SweepResults:
@@ -140,18 +271,25 @@ def _sequential(folder: Path, now: float) -> SweepResults:
         raise UsageError(f"folder={folder}: {hint}; a sweep's folder has trial-000/ or 0/ in it")
     keys, asked = swept_overrides(folder)
     facts = replace(facts_of_job(numbered[0][1]), name=folder.parent.name)
-    result = trials_of_folders(numbered, keys, facts, now)
-    objective, problems = _objective_of_jobs(facts, result)
-    facts = replace(facts, objectives=(objective.name,), directions=(objective.direction,), monitor=objective.name)
-    trials = _without_study(result, facts)
+    trials = trials_of_folders(numbered, keys, facts, now)
+    objective, problems = _objective_of_jobs(facts, trials)
+    for number, trial in enumerate(trials):
+        last = trial.curves.last(objective.name) if trial.state == COMPLETE else None
+        trials[number] = replace(trial, values=None if last is None else (last,))
     ended = all(trial.state != RUNNING for trial in trials)
     whole = all(trial.state == COMPLETE for trial in trials) if asked is None else len(trials) >= asked
     state = GOING_ON if not ended else FINISHED if whole else STOPPED
-    begun = [trial.started for trial in trials if trial.started is not None]
-    over = [trial.ended for trial in trials if trial.ended is not None]
-    first, last = min(begun, default=None), max(over, default=None) if ended else None
-    seconds = None if first is None or last is None else last - first
-    facts = replace(facts, started=first, finished=last, seconds=seconds)
+    first = min((trial.started for trial in trials if trial.started is not None), default=None)
+    last = max((trial.ended for trial in trials if trial.ended is not None), default=None) if ended else None
+    facts = replace(
+        facts,
+        objectives=(objective.name,),
+        directions=(objective.direction,),
+        monitor=objective.name,
+        started=first,
+        finished=last,
+        seconds=None if first is None or last is None else last - first,
+    )
     if asked is None:
         problems.append("multirun.yaml does not say how many jobs were asked for")
     parameters = parameters_of_values([trial.params for trial in trials])
@@ -168,14 +306,6 @@ def _objective_of_jobs(facts: SweepFacts, trials: Sequence[TrialResult]) -> tupl
     objective = losses[0] if losses else Objective("loss", MINIMIZE)
     what = f"trainer.monitor={watched[0].name} has not been measured" if watched else "no job says its trainer.monitor"
     return objective, [f"{what}; the jobs are compared by {objective.name}"]
-
-
-def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> TrialResult:
-    """`trial` with its final losses over the data `split`."""
-    losses = trial.curves.losses(split)
-    shared = None if comparable is None else trial.curves.last(f"{split}.{comparable}")
-    others = {name: value for name, value in losses.items() if name not in ("loss", comparable)}
-    return replace(trial, loss=losses.get("loss"), comparable=shared, losses=others)
 
 
 def _results(
@@ -198,28 +328,21 @@ def _results(
     trials = [replace(trial, rank=ranks.get(trial.number)) for trial in trials]
     counts = Counter(trial.state for trial in trials)
     left = {FINISHED: 0.0, GOING_ON: seconds_left(trials, asked, facts.n_jobs)}
-    progress = Progress(
-        done=counts[COMPLETE] + counts[PRUNED] + counts[FAILED],
-        of=asked,
-        running=counts[RUNNING],
-        eta_seconds=left.get(state),
-        best=ranking.best,
-    )
+    done = counts[COMPLETE] + counts[PRUNED] + counts[FAILED]
+    lists = tuple(objectives), tuple(parameters), tuple(trials)
+    progress = Progress(done, asked, counts[RUNNING], left.get(state), ranking.best)
+    saving = time_saved(trials)
     return SweepResults(
-        folder,
-        tuned,
-        state,
-        facts,
-        tuple(objectives),
-        tuple(parameters),
-        tuple(trials),
-        split,
-        comparable,
-        ranking,
-        time_saved(trials),
-        progress,
-        tuple(problems),
+        folder, tuned, state, facts, *lists, split, comparable, ranking, saving, progress, tuple(problems)
     )
+
+
+def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> TrialResult:
+    """`trial` with its final losses over the data `split`."""
+    losses = trial.curves.losses(split)
+    shared = None if comparable is None else trial.curves.last(f"{split}.{comparable}")
+    others = {name: value for name, value in losses.items() if name not in ("loss", comparable)}
+    return replace(trial, loss=losses.get("loss"), comparable=shared, losses=others)
 
 
 def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:
@@ -229,7 +352,47 @@ def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective
     return next((split for split in (*wanted, "val", "train", *sorted(known)) if split in known), None)
 
 
-def best_value(results: SweepResults) -> float | None:
-    """The value that makes the best trial the best."""
-    best = results.best
-    return None if best is None else ranked_value(best, results.ranking)
+@dataclass(frozen=True)
+class PrunedTrial:
+    """One trial that was pruned."""
+
+    number: int
+    epochs: int
+    """Epochs that it was given; parts of the budget in a sweep that compares by budget."""
+    best: float
+    """The best value that it had reported."""
+    median: float | None
+    """Median over the trials that were complete by then, after equally many epochs; None without such trials."""
+    compared: int
+    """Number of those complete trials."""
+    saved_seconds: float | None
+    params: Mapping[str, object]
+
+    def reason(self, metric: str) -> str:
+        """One sentence about it; `metric` is the reported metric."""
+        reached = f"trial {self.number}: at best {metric} {self.best:.4g} in {self.epochs} epochs"
+        if self.median is None:
+            return f"{reached}, with no complete trial to compare with"
+        trials = "trial" if self.compared == 1 else "trials"
+        return f"{reached}; the median of {self.compared} complete {trials} was {self.median:.4g}"
+
+
+def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
+    """The pruned trials of a sweep, in the order of their numbers.
+
+    The median is the value that the median pruners use; other pruners have their own rules.
+    """
+    better = max if results.objectives[0].direction == MAXIMIZE else min
+    complete = [trial for trial in results.trials if trial.state == COMPLETE]
+    result = []
+    for trial in sorted(results.trials, key=lambda trial: trial.number):
+        reported = {step: value for step, value in trial.intermediate.items() if math.isfinite(value)}
+        if trial.state != PRUNED or not reported:
+            continue
+        step, end = max(reported), trial.ended or math.inf
+        there = [other for other in complete if step in other.intermediate and (other.ended or 0.0) <= end]
+        others = [other.intermediate[step] for other in there]
+        middle = median(others) if others else None
+        facts = (middle, len(others), trial.saved_seconds, trial.params)
+        result.append(PrunedTrial(trial.number, step + 1, better(reported.values()), *facts))
+    return result

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 # Read back as the same string without quotes. Words that mean a number, a truth value or null are left out.
 _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)\Z)[A-Za-z_/][A-Za-z0-9_./-]*", re.IGNORECASE)
-_PREFIX = re.compile(r"[~+]*")
 _SPECIAL_IN_KEYS = re.compile(r"[\\()\[\]{}:=, \t]")
-_MAPPING_KEYS = ("type", "low", "high", "log", "step", "choices")
 
 
 def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"], dict[str, str]]:
@@ -138,12 +136,7 @@ def _parse(parser: OverridesParser, argument: str) -> Override:
 
 
 def _bare(name: str) -> str:
-    return name[_prefix_length(name) :]
-
-
-def _prefix_length(name: str) -> int:
-    match = _PREFIX.match(name)
-    return match.end() if match else 0
+    return name.lstrip("~+")
 
 
 def _meaning(override: Override) -> "BaseDistribution | str":
@@ -159,46 +152,21 @@ def _meaning(override: Override) -> "BaseDistribution | str":
     log = "log" in sweep.tags
     if isinstance(sweep, IntervalSweep):
         return _numbers(name, sweep.start, sweep.end, None, log=log)
-    if isinstance(sweep, RangeSweep):
-        low, high, step = _span(name, sweep)
-        if not sweep.shuffle:
-            return _numbers(name, low, high, step, log=log)
-        return _categories(name, _enumerated(sweep), log=log)
-    return _categories(name, sweep.list, log=log)
+    return _range(name, sweep, log=log) if isinstance(sweep, RangeSweep) else _categories(name, sweep.list, log=log)
 
 
-def _span(name: str, sweep: RangeSweep) -> tuple[float, float, float]:
-    """Lowest and highest value and the step (> 0) of a range that may run downwards; raises where it is empty."""
-    start, stop, step = sweep.start, sweep.stop, sweep.step
-    assert start is not None
-    assert stop is not None
-    if not all(math.isfinite(number) for number in (start, stop, step)):
-        raise UsageError(f"{name}: a range needs finite numbers, not {start}, {stop} and {step}")
-    if step == 0:
-        raise UsageError(f"{name}: the step of a range is 0; give another")
-    if (stop - start) * step < 0:
-        raise UsageError(f"{name}: the range from {start} to {stop} by {step} is empty")
-    if step > 0:
-        return start, stop, step
-    last = _decimal(start) + (_decimal(stop) - _decimal(start)) // _decimal(step) * _decimal(step)
-    low = int(last) if _whole(start, stop, step) else float(last)
-    return low, start, -step
-
-
-def _enumerated(sweep: RangeSweep) -> list[int] | list[float]:
-    """The values of a range, its stop left out."""
-    assert sweep.start is not None
-    assert sweep.stop is not None
-    start, stop, step = _decimal(sweep.start), _decimal(sweep.stop), _decimal(sweep.step)
-    count = math.ceil((stop - start) / step)
-    numbers = [start + index * step for index in range(count)]
-    if _whole(sweep.start, sweep.stop, sweep.step):
-        return [int(number) for number in numbers]
-    return [float(number) for number in numbers]
-
-
-def _whole(*numbers: Any) -> bool:
-    return all(isinstance(number, int) for number in numbers)
+def _range(name: str, sweep: RangeSweep, *, log: bool) -> "BaseDistribution":
+    """The numbers of a range, which may run downwards; if it is to be shuffled, as choices and without its stop."""
+    ends = sweep.start or 0, sweep.stop or 0, sweep.step
+    if not all(map(math.isfinite, ends)) or not ends[2] or (ends[1] - ends[0]) * ends[2] < 0:
+        raise UsageError(f"{name}: the range from {ends[0]} to {ends[1]} by {ends[2]} is empty")
+    number = int if all(isinstance(end, int) for end in ends) else float
+    start, stop, step = map(_decimal, ends)
+    if sweep.shuffle:
+        numbers = [number(start + index * step) for index in range(math.ceil((stop - start) / step))]
+        return _categories(name, numbers, log=log)
+    low, high = sorted((start, start + (stop - start) // step * step))
+    return _numbers(name, number(low), number(high), number(abs(step)), log=log)
 
 
 def _decimal(number: float) -> Decimal:
@@ -212,23 +180,16 @@ def _numbers(name: str, low: Any, high: Any, step: Any, *, log: bool) -> "BaseDi
 
     if not (math.isfinite(low) and math.isfinite(high)):
         raise UsageError(f"{name}: the ends must be finite, not {low} and {high}")
-    if low > high:
-        raise UsageError(f"{name}: the lower end {low} is above the upper end {high}; exchange them")
-    if log and low <= 0:
-        raise UsageError(f"{name}: a logarithmic scale starts above 0, not at {low}")
-    if step is not None and not (math.isfinite(step) and step > 0):
-        raise UsageError(f"{name}: the step is {step}; give one above 0")
-    whole = _whole(low, high, 1 if step is None else step)
-    if log and step is not None and not (whole and step == 1):
-        raise UsageError(f"{name}: a logarithmic scale has no step; use tag(log, interval({low}, {high}))")
-    if whole:
-        step = 1 if step is None else step
-        return IntDistribution(low, low + (high - low) // step * step, log=log, step=step)
-    if step is None:
-        return FloatDistribution(low, high, log=log)
-    # Optuna would warn that the upper end is no step, and move it; the space asked for exactly that.
-    highest = _decimal(low) + (_decimal(high) - _decimal(low)) // _decimal(step) * _decimal(step)
-    return FloatDistribution(low, float(highest), step=step)
+    kind, number = FloatDistribution, float
+    if isinstance(low, int) and isinstance(high, int) and isinstance(step or 1, int):
+        kind, number, step = IntDistribution, int, step or 1  # type: ignore[assignment]
+    if step:
+        # Optuna would warn that the upper end is no step, and move it; the space asked for exactly that.
+        high = number(_decimal(low) + (_decimal(high) - _decimal(low)) // _decimal(step) * _decimal(step))
+    try:
+        return kind(low, high, log=log, step=step)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def _categories(name: str, elements: Iterable[Any], *, log: bool = False) -> "BaseDistribution":
@@ -239,10 +200,8 @@ def _categories(name: str, elements: Iterable[Any], *, log: bool = False) -> "Ba
     choices = [_choice(name, element) for element in elements]
     if not choices:
         raise UsageError(f"{name}: there is no choice; give at least one")
-    for index, choice in enumerate(choices):
-        for other in choices[:index]:
-            if choice == other and type(choice) is not type(other):
-                raise UsageError(f"{name}: {other!r} and {choice!r} are one and the same choice to Optuna; drop one")
+    if len({(type(choice), choice) for choice in choices}) > len(set(choices)):
+        raise UsageError(f"{name}: two of {choices} are one and the same choice to Optuna; drop one")
     return CategoricalDistribution(choices)
 
 
@@ -256,41 +215,21 @@ def _choice(name: str, element: Any) -> "CategoricalChoiceType":
         return _text(name, element)
     if element is None or isinstance(element, bool | int | float):
         return element
-    raise UsageError(
-        f"{name}: a {type(element).__name__} cannot be a choice; give numbers, strings, booleans, null, lists or "
-        "dictionaries"
-    )
+    raise UsageError(f"{name}: a {type(element).__name__} cannot be a choice")
 
 
 def _from_facts(name: str, facts: Mapping[str, Any]) -> "BaseDistribution":
-    if not isinstance(facts, Mapping):
-        raise UsageError(f"{name}: give a mapping with type, low and high, not {facts!r}")
-    unknown = [str(key) for key in facts if key not in _MAPPING_KEYS]
-    if unknown:
-        raise UsageError(f"{name}: {', '.join(unknown)} says nothing here; known are {', '.join(_MAPPING_KEYS)}")
-    kind = str(getattr(facts.get("type"), "name", facts.get("type")))
-    if kind == "categorical":
-        choices = facts.get("choices")
-        if isinstance(choices, str) or not isinstance(choices, Iterable):
-            raise UsageError(f"{name}: give the choices as a list, not {choices!r}")
-        return _categories(name, choices)
-    if kind not in ("int", "float"):
-        raise UsageError(f"{name}: the type {kind!r} is not known; give float, int or categorical")
-    log, step = facts.get("log", False), facts.get("step")
-    if not isinstance(log, bool):
-        raise UsageError(f"{name}: log is {log!r}; give true or false")
-    low, high = (_number(name, key, facts.get(key), kind) for key in ("low", "high"))
-    return _numbers(name, low, high, None if step is None else _number(name, "step", step, kind), log=log)
-
-
-def _number(name: str, key: str, value: Any, kind: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UsageError(f"{name}: {key} is {value!r}; give a number")
-    if kind == "float":
-        return float(value)
-    if value != value // 1:
-        raise UsageError(f"{name}: {key} is {value!r}; an int needs a whole number")
-    return int(value)
+    try:
+        kind = str(getattr(facts.get("type"), "name", facts.get("type")))
+        if kind == "categorical":
+            return _categories(name, facts["choices"])
+        number = {"int": int, "float": float}[kind]
+        step = facts.get("step")
+        step = None if step is None else number(step)
+        return _numbers(name, number(facts["low"]), number(facts["high"]), step, log=bool(facts.get("log")))
+    except (AttributeError, KeyError, TypeError) as error:
+        needs = "a type (float, int or categorical) with low and high, or with choices"
+        raise UsageError(f"{name}: {facts!r} is no search space; it needs {needs}") from error
 
 
 def _is_literal(text: str) -> bool:

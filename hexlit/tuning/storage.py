@@ -1,50 +1,232 @@
-"""The storage of a study: a journal file that survives kills, or a database.
+"""The storage of a study: a journal file that survives kills, or a database that may be away for a while.
 
-The journal is Optuna's: one record per line, in JSON, read by Optuna's own tools. Two things differ from Optuna's
-file backend. The lock belongs to the open file: it is free as soon as its holder dies, and no lock file remains.
-A last line torn by a kill or a full disk is cut off before the next record is written. Otherwise the next record
-would be glued to it, and the file could no longer be read.
+The journal is Optuna's. Its lock belongs to the open file, so it is free as soon as its holder dies. Before each record
+a last line torn by a kill or a full disk is cut off: Optuna would glue the record to it, and lose it.
 """
 
 import errno
-import json
+import functools
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
+from urllib.parse import quote_plus, unquote
 
-from optuna.storages import BaseStorage, JournalStorage
-from optuna.storages.journal import BaseJournalBackend, JournalFileOpenLock
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage, get_storage
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
 from hexlit.errors import UsageError
 from hexlit.locks import wait_to_hold
-from hexlit.tuning.address import SERVERS, hidden_password, kind_of
-from hexlit.tuning.patience import Patience
 from hexlit.tuning.sweep_folder import JOURNAL_FILE
-
-try:
-    import fcntl
-except ImportError:  # Windows: Optuna's own lock is used there
-    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
 
-_BLOCK = 65536
+HIDDEN = "***"
+STORAGE_VARIABLE = "HEXLIT_STORAGE"
+"""Environment variable with the whole URL of a study. Files and command lines never show its password."""
+PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
+"""Environment variable with the password of a URL that names none."""
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# SQLAlchemy takes all from the first colon to an @, question marks too. What follows an @ may belong to the password.
+_PASSWORD = re.compile(r"(://[^:/]*:)([^@]*(?:@[^@?]*)*)(?=@)")
+_QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
+_SERVER = re.compile(r"(?:postgresql|mysql|mariadb)[:+]", re.IGNORECASE)
+
 _RECORD_START = b'{"op_code":'
-NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
-"""Error numbers of file systems, and systems, that cannot lock open files."""
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+"""Error numbers of file systems that cannot lock open files."""
+_BLOCK = 65536
+
+_OF_SQLITE = {"timeout": 60}
+"""Seconds that a process waits for others to finish with an SQLite file."""
+_SILENT = 60
+"""Seconds of silence that make a server count as gone."""
+_OF_LIBPQ = {
+    "connect_timeout": 5,
+    "keepalives_idle": _SILENT // 2,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": _SILENT * 1000,
+}
+_OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IGNORECASE)
+_TRIES = 20
+_PAUSE = 0.5
+"""Seconds between two attempts at a call."""
+_SAID_AFTER = 1.5
+"""Seconds of absence before a line says so; a deadlock is over sooner."""
+
+Result = TypeVar("Result")
 
 
-def open_storage(address: str | None, folder: Path, patience: Patience | None = None) -> BaseStorage:
+def kind_of(address: str) -> tuple[str, str]:
+    """The kind of `address`, such as `sqlite` or `journal`, and the text behind `://`; the kind of a path is empty."""
+    scheme = _SCHEME.match(address)
+    return ("", address) if scheme is None else (scheme[1].lower().split("+")[0], address[scheme.end() :])
+
+
+def file_of(address: str) -> Path | None:
+    """The file of a study that has one: a journal, or SQLite's; None for a server."""
+    kind, rest = kind_of(address)
+    if kind == "sqlite":
+        return Path(rest.partition("?")[0].removeprefix("/"))
+    return Path(rest) if kind in ("", "journal") else None
+
+
+def hidden_password(url: str) -> str:
+    """The URL with *** in place of its password; any other text unchanged."""
+    return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url))
+
+
+def whole_url(shown: str | None) -> str | None:
+    """The storage that is `shown` without its password, with the password again; anything else unchanged.
+
+    Raises:
+        UsageError: the environment does not hold the password.
+    """
+    if shown is None or HIDDEN not in shown:
+        return shown
+    url = os.environ.get(STORAGE_VARIABLE)
+    if url is None or hidden_password(url) != shown:
+        raise UsageError(f"{shown}: the password is not kept; set {STORAGE_VARIABLE} to the whole URL")
+    return url
+
+
+def refuse_password_in(overrides: Sequence[str]) -> None:
+    """Refuse a server's password among the `overrides` of a command line, which every user of the machine can read.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for override in overrides:
+        shown = hidden_password(override)
+        if shown != override and _SERVER.search(override):
+            raise UsageError(
+                f"{shown}: others can read a command line; leave the password out, and set {PASSWORD_VARIABLE} to it"
+            )
+
+
+def message_of(error: BaseException, url: str) -> str:
+    """The driver's message in one line, without the passwords of `url` and the environment."""
+    text = " ".join(str(getattr(error, "orig", None) or error).split("(Background on")[0].split())
+    rest = _PASSWORD.sub(r"\1", url)
+    known = [match[2] for match in (*_PASSWORD.finditer(url), *_QUERY_PASSWORD.finditer(rest))]
+    known += [os.environ.get(PASSWORD_VARIABLE, ""), *map(unquote, known)]
+    for secret in sorted({*known, *map(quote_plus, known)} - {""}, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+class StorageGoneError(UsageError):
+    """The database has been away too long."""
+
+
+@dataclass
+class Retry:
+    """How long the calls of a process wait for its database; all its threads give up together."""
+
+    seconds: float = 0.0
+    ended: threading.Event = field(default_factory=threading.Event)
+    """Set when one thread has given up, or from outside; no call waits after that."""
+    _since: float | None = None
+    _said: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def call(self, work: Callable[[], Result], url: str) -> Result:
+        """The result of `work`, repeated while the database at `url` does not answer.
+
+        Raises:
+            StorageGoneError: it was away for all of `seconds`.
+        """
+        repeated = False
+        while True:
+            try:
+                result = work()
+            except UpdateFinishedTrialError:
+                if not repeated:
+                    raise
+                result = True  # type: ignore[assignment]  # the first attempt reached the database, its answer was lost
+            except Exception as error:
+                cause = next(filter(is_lost, chain_of(error)), None)
+                if cause is None:
+                    raise
+                repeated = True
+                self._wait(message_of(cause, url), hidden_password(url), error)
+                continue
+            if self._since is not None:
+                self._answered(hidden_password(url))
+            return result
+
+    def _wait(self, cause: str, shown: str, error: Exception) -> None:
+        now = time.monotonic()
+        with self._lock:
+            self._since = now if self._since is None else self._since
+            away = now - self._since
+            if self.ended.is_set() or away >= self.seconds:
+                self.ended.set()
+                waited = f" for {away:.0f} s" if away >= 1 else ""
+                raise StorageGoneError(f"{shown}: the database does not answer{waited}: {cause}") from error
+            if away >= _SAID_AFTER and not self._said:
+                self._said = True
+                log.warning("%s: the database does not answer (%s); waiting up to %g s", shown, cause, self.seconds)
+        self.ended.wait(_PAUSE)
+
+    def _answered(self, shown: str) -> None:
+        with self._lock:
+            if self._since is not None and self._said:
+                log.warning("%s: the database answers again, after %.0f s", shown, time.monotonic() - self._since)
+            self._since, self._said = None, False
+
+
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether `error` says that the database did not answer."""
+    from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+    lost = isinstance(error, OperationalError | InterfaceError)
+    return lost or (isinstance(error, DBAPIError) and error.connection_invalidated)
+
+
+class RetryingStorage:
+    """A storage of Optuna whose calls wait for its database as `retry` says."""
+
+    def __init__(self, storage: BaseStorage, url: str, retry: Retry) -> None:
+        self._storage = storage
+        self._url = url
+        self.retry = retry
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._storage, name)
+        if not callable(value):
+            return value
+
+        @functools.wraps(value)
+        def call(*arguments: Any, **settings: Any) -> Any:
+            return self.retry.call(functools.partial(value, *arguments, **settings), self._url)
+
+        return call
+
+
+def open_storage(address: str | None, folder: Path, retry: Retry | None = None) -> Any:
     """The storage at `address`, made where it is missing.
 
     - None: the journal `study.journal` in `folder`
     - a path or `journal:///path`: a journal there; `journal://path` is relative, like a plain path
-    - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...`, `mysql://...`: a database
+    - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...` or another URL of SQLAlchemy: a database
 
-    `patience` says how long calls to a server wait; without it they do not wait.
+    `retry` says how long calls to a database wait, the first one included; without it they do not wait.
 
     Raises:
         UsageError: it cannot be opened or read. The message never shows a password.
@@ -52,167 +234,111 @@ def open_storage(address: str | None, folder: Path, patience: Patience | None = 
     if address is None:
         return _open_journal(folder / JOURNAL_FILE)
     kind, rest = kind_of(address)
-    if kind in ("", "journal"):
-        return _open_journal(Path(rest))
-    if kind in ("sqlite", *SERVERS):
-        from hexlit.tuning.database import open_database
-
-        return open_database(address, kind, patience)
-    raise UsageError(
-        f"{hidden_password(address)}: {kind} is no storage; give a path, journal:///path, sqlite:///path, "
-        "postgresql://... or mysql://..."
-    )
+    return _open_journal(Path(rest)) if kind in ("", "journal") else _open_database(address, kind, retry or Retry())
 
 
-class HealingJournal(BaseJournalBackend):
-    """A study's journal file, for any number of processes that read and write it at once."""
+def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    shown = hidden_password(address)
+    try:
+        url = make_url(address)
+        if kind == "sqlite" and url.database in (None, "", ":memory:"):
+            raise UsageError(f"{shown}: trials are processes and cannot share a study in memory; give sqlite:///path")
+        password = os.environ.get(PASSWORD_VARIABLE)
+        if password and kind != "sqlite" and url.password is None and not {"password", "passwd"} & set(url.query):
+            url = url.set(password=password)
+        url = url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
+        arguments = {"sqlite": _OF_SQLITE, "postgresql": _OF_LIBPQ}.get(kind, {})
+        settings = {
+            "connect_args": {name: value for name, value in arguments.items() if name not in url.query},
+            "pool_pre_ping": True,
+        }
+        whole = url.render_as_string(hide_password=False)
+        work = functools.partial(_made, whole, settings)
+        opened = retry.call(work, whole) if retry.seconds else work()
+        return RetryingStorage(get_storage(opened), whole, retry)
+    except UsageError:
+        raise
+    except ImportError as error:
+        raise UsageError(f"{shown}: the driver of this database is not installed ({error.name or error})") from None
+    except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:
+        raise UsageError(f"{shown}: the database cannot be used: {message_of(error, address)}") from None
+
+
+def _made(url: str, settings: dict[str, Any]) -> RDBStorage:
+    """The storage. Processes that open a new database together collide over its tables, and try again."""
+    from sqlalchemy.exc import DBAPIError
+
+    for _ in range(_TRIES):
+        try:
+            return RDBStorage(url, engine_kwargs=dict(settings))
+        except DBAPIError as error:
+            if not _OPENED_AT_ONCE.search(str(error)):
+                raise
+            time.sleep(0.05 * (1 + os.getpid() % 7))
+    return RDBStorage(url, engine_kwargs=dict(settings))
+
+
+def _open_journal(path: Path) -> JournalStorage:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        backend = JournalFileBackend(str(path), HealingLock(path))
+        with path.open("rb") as file:
+            start = file.read(len(_RECORD_START))
+        if not _RECORD_START.startswith(start):
+            raise UsageError(f"{path}: this is no journal of a study; give the path of one, or of a new file")
+        return JournalStorage(backend)
+    except OSError as error:
+        raise UsageError(f"{path}: the study's journal cannot be opened: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: a line is no record of a study ({error}); restore the file") from None
+
+
+class HealingLock(JournalFileOpenLock):
+    """The lock of a journal: it cuts off a torn last line before a record is appended."""
 
     def __init__(self, path: Path) -> None:
-        """Open the journal at `path`, made where it is missing, and cut off a torn end.
+        super().__init__(str(path))
+        self._path = path
+        self._file: IO[bytes] | None = None
+        self._by_file = False
 
-        A read-only file is left as it is. Raises `UsageError` when it cannot be opened.
-        """
-        self.path = path
-        self._own_lock: JournalFileOpenLock | None = None
-        self._position = (0, 0)  # number of records read, and where the next begins
+    def acquire(self) -> bool:
+        self._file = file = self._path.open("r+b", buffering=0)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with self.held(create=True) as file:
-                _heal(file, path)
+            if not self._by_file:
+                wait_to_hold(file)
         except OSError as error:
-            read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-            if not (read_only and path.is_file() and os.access(path, os.R_OK)):
-                raise UsageError(f"{path}: the study's journal cannot be opened: {error.strerror or error}") from None
-
-    @contextmanager
-    def held(self, create: bool = False) -> Iterator[IO[bytes]]:
-        """The open file, locked against all other writers; its position is undefined."""
-        flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
-        with open(self.path, "r+b", buffering=0, opener=lambda name, _: os.open(name, flags, 0o666)) as file:
-            if self._own_lock is None:
-                try:
-                    flock(file)
-                except OSError as error:
-                    if error.errno not in NO_LOCKS:
-                        raise
-                    log.warning(
-                        "%s: locked by a file beside it, which a kill leaves there for 30 seconds: %s",
-                        self.path,
-                        error.strerror,
-                    )
-                    self._own_lock = JournalFileOpenLock(str(self.path))
-            if self._own_lock is not None:
-                self._own_lock.acquire()
-            try:
-                yield file
-            finally:
-                if self._own_lock is not None:
-                    self._own_lock.release()
-                else:
-                    # Not left to the closing: a child forked meanwhile has a copy of the descriptor.
-                    fcntl.flock(file, fcntl.LOCK_UN)
-
-    def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        """Write records at the end, on disk when this returns; raises `OSError` when they cannot be written."""
-        lines = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in logs).encode("utf-8")
-        with self.held() as file:
-            _heal(file, self.path)
-            file.seek(0, os.SEEK_END)
-            try:
-                waiting = memoryview(lines)
-                while waiting:
-                    waiting = waiting[file.write(waiting) :]
-                os.fsync(file.fileno())
-            except OSError:
-                # Whole lines stay: other processes may have read them already.
-                _cut(file, len(_torn_end(file)))
+            if error.errno not in _NO_LOCKS:
                 raise
+            log.warning("%s: locked by a file beside it, as this file system has no locks: %s", self._path, error)
+            self._by_file = True
+        if self._by_file:
+            super().acquire()
+        torn = _torn_end(file)
+        if torn:
+            file.truncate(file.seek(0, os.SEEK_END) - torn)
+            os.fsync(file.fileno())
+            log.warning("%s: its last record was torn; %d bytes were cut off", self._path, torn)
+        return True
 
-    def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
-        """The records from number `log_number_from` on; an unfinished line is left out.
-
-        Raises `UsageError` with the number of the line when a line is no record.
-        """
-        number, offset = self._position if self._position[0] <= log_number_from else (0, 0)
-        with self.path.open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            file.seek(offset)
-            # One read, cut at its last line end: later bytes may be torn, cut off and replaced at any time.
-            chunk = file.read(max(0, size - offset))
-        for line in chunk.split(b"\n")[:-1]:
-            if number >= log_number_from:
-                record = _record(line)
-                if record is None:
-                    record = self._read_held(number, offset)
-                self._position = (number + 1, offset + len(line) + 1)
-                yield record
-            number += 1
-            offset += len(line) + 1
-
-    def _read_held(self, number: int, offset: int) -> dict[str, Any]:
-        """The record at `offset`, read while no process writes: a repair may have mixed up an earlier read."""
-        with self.path.open("rb") as reader:
-            try:
-                with self.held():
-                    reader.seek(offset)
-                    line = reader.readline()
-            except OSError:
-                reader.seek(offset)
-                line = reader.readline()
-        record = _record(line)
-        if record is None:
-            raise UsageError(
-                f"{self.path}, line {number + 1}: this is no record of a study; restore the file, or remove the line"
-            )
-        return record
+    def release(self) -> None:
+        if self._by_file:
+            super().release()
+        if self._file is not None:
+            self._file.close()
 
 
-def flock(file: IO[bytes]) -> None:
-    """Wait until this process alone holds the open file; raises `OSError` where files cannot be locked."""
-    if fcntl is not None:
-        wait_to_hold(file)
-        return
-    raise OSError(errno.ENOSYS, "this system has no flock")
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and "op_code" in record else None
-
-
-def _heal(file: IO[bytes], path: Path) -> None:
-    """Cut off an unfinished last line, with a warning; raises `UsageError` when it was never a record."""
-    torn = _torn_end(file)
-    if not torn:
-        return
-    # A power failure may leave zeros. Any other content belongs to another file, named by mistake.
-    if not (_RECORD_START.startswith(torn[: len(_RECORD_START)]) or torn.strip(b"\0") == b""):
-        raise UsageError(f"{path}: its last line is no record of a study; give the path of a journal, or of a new file")
-    _cut(file, len(torn))
-    log.warning("%s: its last record was torn by a kill or a full disk; %d bytes were cut off", path, len(torn))
-
-
-def _torn_end(file: IO[bytes]) -> bytes:
-    """The bytes after the last line end."""
-    end = file.seek(0, os.SEEK_END)
-    torn = b""
-    while end > 0 and b"\n" not in torn:
-        start = max(0, end - (_BLOCK if torn else 1))
+def _torn_end(file: IO[bytes]) -> int:
+    """Number of bytes after the last line end."""
+    size = end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - (_BLOCK if end < size else 1))
         file.seek(start)
-        torn = file.read(end - start) + torn
+        line_end = file.read(end - start).rfind(b"\n")
+        if line_end >= 0:
+            return size - (start + line_end + 1)
         end = start
-    return torn[torn.rfind(b"\n") + 1 :]
-
-
-def _cut(file: IO[bytes], count: int) -> None:
-    file.truncate(file.seek(0, os.SEEK_END) - count)
-    os.fsync(file.fileno())
-
-
-def _open_journal(path: Path) -> BaseStorage:
-    if path.is_dir():
-        raise UsageError(f"{path}: this is a folder; give the path of the journal file in it")
-    return JournalStorage(HealingJournal(path))
+    return size

@@ -1,123 +1,115 @@
-"""A study: made, read or continued; its interrupted trials, and the trials that count."""
+"""A study: made, read or continued; how its trials begin, and what becomes of those that are interrupted.
+
+Processes share a study without locks, by the numbers that its storage gives. A trial that repeats an interrupted one
+has its number as `retry_of`. A trial begins if fewer than `n_trials` trials that are no repeats have lower numbers, or
+if it is the first repeat of its trial. Any other one is surplus: two processes have begun it at once.
+"""
 
 import contextlib
-import logging
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optuna.exceptions import UpdateFinishedTrialError
 
+from hexlit.accelerate.host import process_space
+from hexlit.accelerate.machine import RunProcess
 from hexlit.errors import UsageError
-from hexlit.tuning.address import hidden_password, whole_url
-from hexlit.tuning.patience import Patience, PatientStorage
-from hexlit.tuning.storage import open_storage
+from hexlit.tuning.storage import Retry, RetryingStorage, file_of, hidden_password, open_storage, whole_url
 from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
-from hexlit.tuning.watcher import ATTRIBUTE, Watcher, watcher_of
 
 if TYPE_CHECKING:
     from optuna import Study
-    from optuna.pruners import BasePruner
+    from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
-    from optuna.trial import FrozenTrial
+    from optuna.trial import FrozenTrial, Trial
 
-log = logging.getLogger(__name__)
+    from hexlit.tuning.plan import Plan
 
 TERMS = "terms"
 """Attribute of a study that holds the shared settings."""
+SPACE = "the space of "
+"""Start of the terms that say what is searched."""
+WATCHER, RETRY_OF, INTERRUPTED, SURPLUS = "watcher", "retry_of", "interrupted", "surplus"
+"""Attributes of trials."""
+HEARTBEAT = 60.0
+"""Seconds between two heartbeats of a trial's watcher."""
+PRESUMED_DEAD = 10 * HEARTBEAT
+"""A trial of another machine or container counts as interrupted after this many seconds of silence."""
 _BEGINNING = 10.0
 """Seconds that a study may lack its terms: its maker writes them just after it exists."""
-_LOOK_EVERY = 0.2
 
 
-def create_study(
-    name: str,
-    storage: str | None,
-    folder: Path,
-    directions: Sequence[str],
-    sampler: "BaseSampler",
-    pruner: "BasePruner",
-    *,
-    resume: bool,
-    join: bool = False,
-    terms: Mapping[str, str] | None = None,
-    objectives: Sequence[str] = (),
-    patience: Patience | None = None,
-) -> "Study":
-    """A new study, or with `resume` or `join` the one that was begun under this `name`.
+def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
+    """The study of `plan`: a new one, or the one that was begun under its name, to resume or to join.
 
-    Programs that show studies, such as optuna-dashboard, name its values after the `objectives`. The study keeps the
-    `terms`: names and values that all its processes must share. Here a server has to answer at once; later calls
-    wait as `patience` says.
+    Programs that show studies, such as optuna-dashboard, name its values after the objectives. The study keeps the
+    terms of the plan, which all its processes must share. Here a server has to answer at once; later calls wait as
+    `retry` says.
 
     Raises:
-        UsageError: the study exists without `resume` or `join`, or is missing with one of them; or its directions or
-            its terms differ.
+        UsageError: the study exists and is not to be resumed or joined, or is missing; or its directions or its terms
+            differ.
     """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    opened = open_storage(storage, folder)
-    if isinstance(opened, PatientStorage) and patience is not None:
-        opened.patience = patience  # from now on, as it has answered
-    where = hidden_password(storage) if storage else str(folder)
+    name, storage, resume, join = plan.study_name, plan.storage, plan.resume, plan.judged.join
+    opened = open_storage(storage, plan.folder)
+    if isinstance(opened, RetryingStorage):
+        opened.retry = retry  # from now on, as it has answered
+    where = hidden_password(storage) if storage else str(plan.folder)
     exists = name in [study.study_name for study in opened.get_all_studies()]
+    way = "sweep.resume=true to continue it" if storage is None else "sweep.join=true to work on it too"
     if exists and not (resume or join):
-        way = "sweep.resume=true to continue it" if storage is None else "sweep.join=true to work on it too"
         raise UsageError(
             f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
         )
-    if resume and not exists:
-        raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to continue")
-    if join and not exists:
-        raise UsageError(f"sweep.join=true: there is no study {name} in {where}; the process that begins it omits this")
-    if not exists:
+    if not exists and (resume or join):
+        raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: there is no study {name} in {where}")
+    if exists:
+        study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=plan.pruner)
+        was = [direction.name.lower() for direction in study.directions]
+        if was != plan.directions:
+            raise UsageError(f"hydra.sweeper.direction={plan.directions}: the study {name} was begun with {was}")
+        _check_terms(study, plan.terms, resume)
+    else:
         try:
             study = optuna.create_study(
                 study_name=name,
                 storage=opened,
                 sampler=sampler,
-                pruner=pruner,
-                directions=list(directions),  # type: ignore[arg-type]  # checked
+                pruner=plan.pruner,
+                directions=plan.directions,  # type: ignore[arg-type]  # checked
             )
-        except optuna.exceptions.DuplicatedStudyError:
-            message = f"hydra.sweeper.study_name={name}: another process has begun it in {where} just now"
-            raise UsageError(f"{message}; add sweep.join=true to work on it too") from None
-        if objectives:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-                study.set_metric_names(list(objectives))
-        study.set_user_attr(TERMS, dict(terms or {}))
-        return study
-    study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=pruner)
-    was = [direction.name.lower() for direction in study.directions]
-    if was != list(directions):
-        raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
-    if join:
-        _check_terms(study, terms or {})
-    elif TERMS not in study.user_attrs:  # who began it was killed before it could say
-        study.set_user_attr(TERMS, dict(terms or {}))
+        except optuna.exceptions.DuplicatedStudyError as error:
+            raise UsageError(
+                f"hydra.sweeper.study_name={name}: {error} Add sweep.join=true to work on it too"
+            ) from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            study.set_metric_names(plan.objectives)
+    if TERMS not in study.user_attrs:
+        study.set_user_attr(TERMS, plan.terms)
     return study
 
 
-def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
-    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now."""
+def _check_terms(study: "Study", terms: Mapping[str, str], resume: bool) -> None:
+    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now.
+
+    Who resumes may change the search space.
+    """
     end = time.monotonic() + _BEGINNING
-    while TERMS not in study.user_attrs:
-        if time.monotonic() > end:
-            raise UsageError(
-                f"sweep.join=true: the study {study.study_name} says nothing of its search; sweep.resume=true "
-                "continues it in the folder of the sweep that began it"
-            )
-        time.sleep(_LOOK_EVERY)
-    was = study.user_attrs[TERMS]
+    while TERMS not in study.user_attrs and not resume and time.monotonic() < end:
+        time.sleep(0.2)
+    was = study.user_attrs.get(TERMS, terms if resume else {})
     for name in dict.fromkeys([*was, *terms]):
-        if was.get(name) != terms.get(name):
+        if was.get(name) != terms.get(name) and not (resume and name.startswith(SPACE)):
             message = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
-            raise UsageError(f"sweep.join=true: {message}; make them agree")
+            raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: {message}; make them agree")
 
 
 def load_study(folder: Path) -> "Study":
@@ -128,78 +120,141 @@ def load_study(folder: Path) -> "Study":
     """
     import optuna
 
-    facts, _ = read_facts(folder)
-    path = folder / JOURNAL_FILE if facts.storage is None else _file_of(facts.storage)
+    facts = read_facts(folder)
+    path = folder / JOURNAL_FILE if facts.storage is None else file_of(facts.storage)
     if path is not None and not path.is_file():  # opening it would create it
         raise UsageError(f"{path}: there is no such study yet")
     try:
         storage = open_storage(whole_url(facts.storage), folder)
         # The sampler is never used; the default one would take time to make.
         return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
-    except UsageError:
-        raise
-    except Exception as error:  # a damaged study or a missing driver can make Optuna raise anything
-        raise UsageError(f"{path or facts.storage}: the study cannot be read ({type(error).__name__})") from error
+    except KeyError as error:
+        raise UsageError(f"{path or facts.storage}: there is no study {facts.study_name}") from error
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """The process that watches over a trial. A running trial without one was interrupted."""
+
+    host: str
+    """Machine or container of the process number, see `process_space`."""
+    pid: int
+    create_time: float
+    seen: float
+    """Time of its last heartbeat, in seconds since 1970."""
+
+    @classmethod
+    def this(cls) -> "Watcher":
+        """This process, now."""
+        import psutil
+
+        process = psutil.Process()
+        return cls(process_space(), process.pid, process.create_time(), time.time())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still watches, as far as can be known from here."""
+        if self.host == process_space():
+            return RunProcess(self.pid, self.create_time).alive
+        return time.time() - self.seen < PRESUMED_DEAD
+
+
+def is_watched(trial: "FrozenTrial") -> bool:
+    """Whether a process still watches over the running `trial`."""
+    return WATCHER in trial.user_attrs and Watcher(**trial.user_attrs[WATCHER]).alive
+
+
+def record_heartbeat(study: "Study", trial_id: int) -> None:
+    """Record that this process watches over the trial; a trial that has just ended needs no record."""
+    with contextlib.suppress(UpdateFinishedTrialError):
+        study._storage.set_trial_user_attr(trial_id, WATCHER, asdict(Watcher.this()))
+
+
+def is_interrupted(trial: "FrozenTrial") -> bool:
+    """Whether `trial` did not come to its end, through no fault of its own: another one repeats it."""
+    return trial.state.name == "FAIL" and bool(trial.user_attrs.get(INTERRUPTED))
+
+
+def is_surplus(trial: "FrozenTrial") -> bool:
+    """Whether `trial` was begun once too often; counts, tables and figures leave it out."""
+    return bool(trial.user_attrs.get(SURPLUS))
 
 
 def counts(trial: "FrozenTrial") -> bool:
     """Whether `trial` has ended and is one of the `n_trials`: an interrupted one does not count, and is repeated."""
-    return bool(trial.state.is_finished()) and not trial.user_attrs.get("interrupted", False)
+    return bool(trial.state.is_finished()) and not is_interrupted(trial) and not is_surplus(trial)
 
 
-def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
-    """Fail the trials whose process is gone, and put their parameters first in the queue. Returns these trials.
+def originals(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
+    """The trials that repeat no other, by number."""
+    chosen = [trial for trial in trials if RETRY_OF not in trial.user_attrs and not is_surplus(trial)]
+    return sorted(chosen, key=lambda trial: trial.number)
 
-    Trials whose watcher still lives, on this machine or another, are left alone. Call it in a
-    `hexlit.tuning.turns.turn`: otherwise two processes could repeat the same trial.
-    """
+
+def interrupt(study: "Study", trial: Any) -> bool:
+    """Record that `trial` was interrupted; False if it had ended before, or another process has recorded it."""
     from optuna.trial import TrialState
 
-    retried = []
-    storage = getattr(study._storage, "_backend", None)
-    back = storage.patience.back if isinstance(storage, PatientStorage) else 0.0
-    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        watcher = watcher_of(trial.user_attrs)
-        if watcher is not None and watcher.alive_after(back):
-            log.debug("trial %d is still watched by process %s on %s", trial.number, watcher.pid, watcher.host)
-            continue
-        interrupt(study, trial)
-        retried.append(trial)
-    trials = study.get_trials(deepcopy=False)
-    interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
-    # A trial interrupted before it had its parameters has no setting to repeat.
-    void = {trial.number for trial in interrupted if not trial.params}
-    done_again = {trial.user_attrs.get("retry_of") for trial in trials if trial.number not in void}
-    for trial in interrupted:
-        if trial.params and trial.number not in done_again:
-            study.enqueue_trial(trial.params, user_attrs={"retry_of": trial.number})
-    return retried
-
-
-def interrupt(study: "Study", trial: Any) -> None:
-    """Record that `trial` did not come to its end, through no fault of its own."""
-    from optuna.trial import TrialState
-
-    storage, trial_id = study._storage, trial._trial_id
     try:
-        storage.set_trial_user_attr(trial_id, "interrupted", True)
-        storage.set_trial_user_attr(trial_id, "failure", "interrupted with the sweep")
-        storage.set_trial_state_values(trial_id, TrialState.FAIL)
+        for name, value in ((INTERRUPTED, True), ("failure", "interrupted with the sweep")):
+            study._storage.set_trial_user_attr(trial._trial_id, name, value)
+        return study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
     except UpdateFinishedTrialError:
-        log.debug("trial %s had ended just before", trial_id)
+        return False
 
 
-def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
-    """Record that `watcher` is with the trial; a trial that has just ended needs no record."""
-    with contextlib.suppress(UpdateFinishedTrialError):
-        study._storage.set_trial_user_attr(trial_id, ATTRIBUTE, asdict(watcher))
+def interrupt_abandoned(study: "Study") -> list["FrozenTrial"]:
+    """Record the running trials whose watcher is gone as interrupted, and return them."""
+    running = [trial for trial in study.get_trials(deepcopy=False) if trial.state.name == "RUNNING"]
+    return [trial for trial in running if not is_watched(trial) and interrupt(study, trial)]
 
 
-def _file_of(storage: str) -> Path | None:
-    """The file of a study that has one: a journal, or SQLite's; None for a server."""
-    kind, separator, rest = storage.partition("://")
-    if not separator:
-        return Path(storage)
-    if kind.partition("+")[0] not in ("sqlite", "journal"):
+def may_begin(trials: Sequence["FrozenTrial"], n_trials: int) -> bool:
+    """Whether another trial should begin: one of `n_trials`, or a repeat."""
+    return len(originals(trials)) < n_trials or bool(_to_repeat(trials))
+
+
+def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trials: int) -> "Trial | None":
+    """A trial that begins now with parameters from `space`, watched by this process; None for a surplus one."""
+    import optuna
+    from optuna.trial import TrialState
+
+    trials = study.get_trials(deepcopy=False)
+    attributes: dict[str, Any] = {WATCHER: asdict(Watcher.this())}
+    again = next(iter(_to_repeat(trials)), None)
+    if again is not None:
+        attributes[RETRY_OF] = again.number
+    elif len(originals(trials)) >= n_trials:
         return None
-    return Path(rest.partition("?")[0].removeprefix("/" if kind.startswith("sqlite") else ""))
+    template = optuna.trial.create_trial(
+        state=TrialState.RUNNING,
+        params={} if again is None else again.params,
+        distributions={} if again is None else again.distributions,
+        user_attrs=attributes,
+    )
+    trial_id = study._storage.create_new_trial(study._study_id, template_trial=template)
+    frozen = study._storage.get_trial(trial_id)
+    earlier = [one for one in study.get_trials(deepcopy=False) if one.number < frozen.number]
+    earlier = [one for one in earlier if one.state != TrialState.WAITING]  # of older versions, which queued repeats
+    if again is None:
+        surplus = len(originals(earlier)) >= n_trials
+    else:
+        surplus = any(one.user_attrs.get(RETRY_OF) == again.number for one in earlier)
+    if surplus:
+        study._storage.set_trial_user_attr(trial_id, SURPLUS, True)
+        study._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+        return None
+    try:
+        trial = optuna.trial.Trial(study, trial_id)
+        for name, distribution in space.items():
+            trial._suggest(name, distribution)
+        return trial
+    except BaseException:
+        interrupt(study, frozen)
+        raise
+
+
+def _to_repeat(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
+    """The interrupted trials that no trial repeats."""
+    done_again = {trial.user_attrs.get(RETRY_OF) for trial in trials if trial.state.name != "WAITING"}
+    return [trial for trial in trials if is_interrupted(trial) and trial.number not in done_again]

@@ -7,7 +7,7 @@ import os
 import shlex
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -25,22 +25,27 @@ from hexlit.interruption import says_how_to_continue
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
-from hexlit.tuning.address import STORAGE_VARIABLE, hidden_password
 from hexlit.tuning.attempts import Attempts, noted
-from hexlit.tuning.build import build_sampler
-from hexlit.tuning.outcome import outcome, reason
-from hexlit.tuning.patience import Patience, StorageGoneError
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
+from hexlit.tuning.processes import SLURM, Ending, clean, first_line, named
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
-from hexlit.tuning.runner import Ending, clean, first_line
-from hexlit.tuning.slurm_jobs import LAUNCHER, LEFT
+from hexlit.tuning.samplers import build_sampler
 from hexlit.tuning.space import render
-from hexlit.tuning.study import counts, create_study, interrupt, retry_interrupted, sign_of_life
+from hexlit.tuning.storage import STORAGE_VARIABLE, Retry, StorageGoneError, hidden_password
+from hexlit.tuning.study import (
+    HEARTBEAT,
+    begin_trial,
+    counts,
+    create_study,
+    interrupt,
+    interrupt_abandoned,
+    is_interrupted,
+    may_begin,
+    record_heartbeat,
+)
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
-from hexlit.tuning.turns import turn
-from hexlit.tuning.watcher import Watcher
 
 log = logging.getLogger(__name__)
 
@@ -131,40 +136,26 @@ class Sweep:
     def _open(self) -> Study:
         plan = self._plan
         sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed)
-        study = create_study(
-            plan.study_name,
-            plan.storage,
-            plan.folder,
-            plan.directions,
-            sampler,
-            plan.pruner,
-            resume=plan.resume,
-            join=plan.judged.join,
-            terms=plan.terms,
-            objectives=plan.objectives,
-            patience=Patience(plan.judged.storage_timeout, ended=self._stop),
-        )
+        study = create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
             before += int(plan.sweep_id, 16)  # so that two processes that join at once draw differently
         if before:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
-            with turn(study):
-                self._retry_interrupted(study)
         return study
 
-    def _retry_interrupted(self, study: Study) -> None:
-        again = retry_interrupted(study)
-        for trial in again:
+    def _interrupt_abandoned(self) -> None:
+        abandoned = interrupt_abandoned(self._study)
+        for trial in abandoned:
             if "folder" in trial.user_attrs:
                 clean(self._plan.folder / Path(trial.user_attrs["folder"]).name)
-        if again:
-            log.info("interrupted, and repeated now: trial %s", ", ".join(str(trial.number) for trial in again))
+        if abandoned:
+            log.info("interrupted, and repeated now: trial %s", ", ".join(str(trial.number) for trial in abandoned))
             self._warn_of_jobs()
 
     def _warn_of_jobs(self) -> None:
-        if self._launcher == LAUNCHER:
-            log.warning(LEFT)
+        if self._launcher == SLURM:
+            log.warning("jobs of Slurm outlive their sweep: squeue --me lists them, scancel NUMBER ends one")
 
     def _work(self) -> None:
         plan = self._plan
@@ -172,16 +163,23 @@ class Sweep:
         with ThreadPoolExecutor(plan.n_jobs, "trial") as pool:
             try:
                 news: list[str] = []
+                heartbeat = time.monotonic()
                 while True:
-                    while len(running) < plan.n_jobs and (begun := self._begin(running)) is not None:
+                    if not running:
+                        self._interrupt_abandoned()
+                    while len(running) < plan.n_jobs and (begun := self._begin()) is not None:
                         trial, overrides = begun
-                        self._attempts.expect(trial)
+                        self._attempts.expect(trial, overrides)
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
                     self._show(news)  # after the slots are full again
                     if not running:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
                     news = [self._settle(running.pop(future), future.result()) for future in ended]
+                    if time.monotonic() - heartbeat > HEARTBEAT:
+                        heartbeat = time.monotonic()
+                        for trial in running.values():
+                            record_heartbeat(self._study, trial._trial_id)
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials", len(running))
@@ -192,71 +190,37 @@ class Sweep:
                         self._settle(trial, replace(future.result(), interrupted=True))
                 raise
 
-    def _begin(self, running: dict[Future[Ending], Trial]) -> tuple[Trial, list[str]] | None:
+    def _begin(self) -> tuple[Trial, list[str]] | None:
         """A trial that begins now, with its task overrides; None when no trial begins."""
-        again = not running
-        while again or self._may_begin():
-            with turn(self._study) as mine:
-                if again:
-                    self._retry_interrupted(self._study)  # trials of other machines that have been silent for too long
-                if not self._may_begin():  # another process may have begun one
-                    return None
-                trial, overrides = self._ask()
-                if mine():
-                    return trial, overrides
-                interrupt(self._study, trial)  # the server was away: another process may have had the turn too
-                again = True
-        return None
-
-    def _may_begin(self) -> bool:
-        """Whether another trial may begin now."""
         plan = self._plan
         trials = self._study.get_trials(deepcopy=False)
-        done = [trial for trial in trials if counts(trial)]
-        under_way = sum(trial.state == TrialState.RUNNING for trial in trials)  # those on other machines too
-        if len(done) + under_way >= plan.n_trials:
-            return False
+        if not may_begin(trials, plan.n_trials):
+            return None
         if plan.timeout is not None and time.monotonic() - self._began > plan.timeout:
-            return False
-        return not self._too_many_failed(done) and self._attempts.room()
+            return None
+        if self._too_many_failed([trial for trial in trials if counts(trial)]) or not self._attempts.room():
+            return None
+        try:
+            trial = begin_trial(self._study, plan.space, plan.n_trials)
+        except ValueError as error:
+            raise UsageError(f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)") from error
+        if trial is None:
+            return self._begin()  # another process has begun it; perhaps there is one more
+        try:
+            if plan.custom is not None:
+                plan.custom(self._config, trial)
+        except BaseException as error:  # foreign code may raise anything
+            interrupt(self._study, trial)
+            if not isinstance(error, Exception):
+                raise
+            raise UsageError(f"hydra.sweeper.custom_search_space: {named(error)}") from error
+        lines = [*plan.overrides, *(render(name, value) for name, value in trial.params.items())]
+        trial.set_user_attr("overrides", lines)
+        return trial, [*plan.own_overrides, *lines]
 
     def _too_many_failed(self, done: list[FrozenTrial]) -> bool:
         failed = sum(trial.state == TrialState.FAIL for trial in done)
         return failed > self._plan.max_failure_rate * max(len(done), _FEWEST_JUDGED)
-
-    def _ask(self) -> tuple[Trial, list[str]]:
-        """A new trial, and its task overrides."""
-        plan = self._plan
-        trial: Trial | None = None
-        try:
-            trial = self._study.ask(fixed_distributions=plan.space)
-            sign_of_life(self._study, trial._trial_id, Watcher.this())
-            self._ask_more(trial)
-            fixed = {override.lstrip("+~").partition("=")[0] for override in plan.overrides}
-            for name in fixed.intersection(trial.params):
-                raise UsageError(f"{name}: searched by {plan.custom}, and fixed on the command line; drop one")
-        except BaseException as error:
-            if trial is not None:
-                interrupt(self._study, trial)
-            if isinstance(error, ValueError) and not isinstance(error, UsageError):
-                reason = first_line(error)
-                raise UsageError(f"hydra.sweeper.params: {reason} (is it the space the study began with?)") from error
-            raise
-        overrides = [*plan.overrides, *plan.own_overrides]
-        overrides += [render(name, value) for name, value in trial.params.items()]
-        trial.set_user_attr("overrides", [override for override in overrides if override not in plan.own_overrides])
-        return trial, overrides
-
-    def _ask_more(self, trial: Trial) -> None:
-        """Let the user's function ask for more parameters."""
-        plan = self._plan
-        if plan.custom is None:
-            return
-        try:
-            plan.custom(self._config, trial)
-        except Exception as error:  # foreign code may raise anything
-            message = f"{type(error).__name__}: {first_line(error)}"
-            raise UsageError(f"hydra.sweeper.custom_search_space: {message}") from error
 
     def _settle(self, trial: Trial, ending: Ending) -> str:
         """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
@@ -265,17 +229,13 @@ class Sweep:
             if ending.interrupted:
                 interrupt(self._study, trial)
             else:
-                facts = {
-                    "failure": reason(ending, known),
-                    "seconds": round(ending.seconds, 3),
-                    "host_peak_bytes": ending.host_peak_bytes,
-                    "device_peak_bytes": ending.device_peak_bytes,
-                }
-                for name, value in facts.items():
+                peaks = {"host_peak_bytes": ending.host_peak_bytes, "device_peak_bytes": ending.device_peak_bytes}
+                failure = reason(ending, known.user_attrs.get("failure"))
+                for name, value in {"failure": failure, "seconds": round(ending.seconds, 3), **peaks}.items():
                     if value is not None:
                         trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
-        return outcome(noted(self._study, trial), self._plan)
+        return outcome(noted(self._study, trial), self._plan.objectives)
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""
@@ -305,13 +265,11 @@ class Sweep:
         trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
         failed = [trial for trial in trials if trial.state == TrialState.FAIL]
         last = f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}" if failed else "none failed"
-        if self._too_many_failed(trials):
+        if self._too_many_failed(trials) or not any(trial.state == TrialState.COMPLETE for trial in trials):
             raise UsageError(
                 f"hydra.sweeper.max_failure_rate={self._plan.max_failure_rate}: {len(failed)} of {len(trials)} trials "
                 f"failed ({last}); see {self._plan.folder}"
             )
-        if not any(trial.state == TrialState.COMPLETE for trial in trials):
-            raise UsageError(f"no trial of {len(trials)} succeeded ({last}); see {self._plan.folder}")
         if len(self._plan.directions) > 1:
             return list(self._study.best_trials[0].values)
         return float(self._study.best_value)
@@ -338,3 +296,20 @@ def _without_password(config: DictConfig) -> DictConfig:
                 if not str(line).lstrip("+").startswith("hydra.sweeper.storage=")
             ]
     return shown
+
+
+def reason(ending: Ending, said: str | None) -> str:
+    """Why a trial failed: its own reason, which it has `said`, unless it was ended from outside."""
+    seen = ending.failure
+    return said if said and (seen is None or seen.startswith("exit code")) else seen or "ended without a value"
+
+
+def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
+    """One line on a trial that has ended."""
+    if trial.state == TrialState.COMPLETE:
+        told = ", ".join(f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True))
+    elif trial.state == TrialState.PRUNED:
+        told = f"pruned after {trial.user_attrs.get('epochs', '?')} epochs"
+    else:
+        told = "interrupted" if is_interrupted(trial) else f"failed, {trial.user_attrs.get('failure')}"
+    return f"trial {trial.number}: {told}"

@@ -1,14 +1,13 @@
-"""A sweep's folder: the kind of its sweep, the content of `sweep.json`, and the newest sweep."""
+"""A sweep's folder: the kind of its sweep, the content of `sweep.json`, and what a plain `--multirun` has asked for."""
 
-import json
 import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hexlit.errors import UsageError
+from hexlit.files import read_json
 from hexlit.tuning.config import DIRECTION_OF_MODE
 
 SWEEP_FILE = "sweep.json"
@@ -55,89 +54,45 @@ def numbered_folders(folder: Path) -> Iterator[tuple[int, Path]]:
     yield from ((number, path) for number, path in result if (path / ".hydra").is_dir())
 
 
-def newest_sweep(runs: Path) -> Path:
-    """The sweep below `runs`, in `NAME/SWEEP`, that was begun or continued last.
-
-    Raises:
-        UsageError: there is none.
-    """
-    marks = [path for name in (SWEEP_FILE, MULTIRUN_FILE) for path in runs.glob(f"*/*/{name}")]
-    if not marks:
-        raise UsageError(f"folder=null: there is no sweep below {runs}; name the folder of one")
-    return max(marks, key=lambda path: path.stat().st_mtime_ns).parent
-
-
 def shown_folder(folder: Path) -> str:
     """`folder` relative to the working directory where it lies below, else in full."""
     relative = os.path.relpath(folder)
     return str(folder.resolve()) if relative.startswith("..") else Path(relative).as_posix()
 
 
-def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
-    """The content of `sweep.json`, and what was wrong with it, one line each."""
-    path = folder / SWEEP_FILE
-    try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return SweepFacts(), [f"{SWEEP_FILE} is missing"] if (folder / JOURNAL_FILE).is_file() else []
-    except (OSError, ValueError) as error:
-        return SweepFacts(), [f"{SWEEP_FILE} cannot be read ({type(error).__name__})"]
-    if not isinstance(result, dict):
-        return SweepFacts(), [f"{SWEEP_FILE} holds no JSON object"]
-    return (
-        SweepFacts(
-            name=_text(result, "name"),
-            study_name=_text(result, "study_name"),
-            storage=_text(result, "storage"),
-            objectives=_texts(result, "objectives"),
-            directions=_texts(result, "directions"),
-            monitor=_text(result, "monitor"),
-            comparable=_text(result, "comparable"),
-            n_trials=_count(result, "n_trials"),
-            n_jobs=_count(result, "n_jobs"),
-            sampler=_text(result, "sampler"),
-            pruner=_text(result, "pruner"),
-            seeds=_count(result, "seeds"),
-            started=_seconds(result, "started"),
-            finished=_seconds(result, "finished"),
-            seconds=_seconds(result, "seconds"),
-            overrides=_texts(result, "overrides"),
-        ),
-        [],
-    )
+def read_facts(folder: Path) -> SweepFacts:
+    """The content of `sweep.json`."""
+    content = read_json(folder / SWEEP_FILE)
+    known: dict[str, Any] = {}
+    for name in {one.name for one in fields(SweepFacts)} & content.keys():
+        entry = content[name]
+        known[name] = tuple(entry) if isinstance(entry, list) else entry
+    return SweepFacts(**known)
 
 
 def facts_of_job(run: Path) -> SweepFacts:
     """The facts in the configuration of a job of a plain `--multirun`: its own `trainer.monitor` is the objective."""
-    config = read_yaml(run / ".hydra" / "config.yaml")
-    sections = config if isinstance(config, dict) else {}
-    trainer, sweep = (result if isinstance(result := sections.get(name), dict) else {} for name in ("trainer", "sweep"))
-    monitor = _text(trainer, "monitor")
+    config = read_yaml(run / ".hydra" / "config.yaml") or {}
+    trainer, comparable = config.get("trainer") or {}, (config.get("sweep") or {}).get("comparable")
+    monitor = trainer.get("monitor")
     if monitor is None:
-        return SweepFacts(comparable=_text(sweep, "comparable"))
+        return SweepFacts(comparable=comparable)
     direction = DIRECTION_OF_MODE.get(str(trainer.get("monitor_mode")), "maximize")
-    return SweepFacts(
-        objectives=(monitor,), directions=(direction,), monitor=monitor, comparable=_text(sweep, "comparable")
-    )
+    return SweepFacts(objectives=(monitor,), directions=(direction,), monitor=monitor, comparable=comparable)
 
 
 def swept_overrides(folder: Path) -> tuple[list[str], int | None]:
     """Keys that a plain `--multirun` varies, and the number of its jobs; None where the number is not known."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
 
-    asked = read_yaml(folder / MULTIRUN_FILE)
-    hydra = asked.get("hydra") if isinstance(asked, dict) else None
-    if not isinstance(hydra, dict):
+    asked = (read_yaml(folder / MULTIRUN_FILE) or {}).get("hydra")
+    if asked is None:
         return [], None
-    lines = [str(line) for line in (hydra.get("overrides") or {}).get("task") or []]
-    params = (hydra.get("sweeper") or {}).get("params") or {}
-    lines = [f"{key}={value}" for key, value in params.items()] + lines if isinstance(params, dict) else lines
-    try:
-        swept = [line for line in OverridesParser.create().parse_overrides(lines) if line.is_sweep_override()]
-        counts = {line.get_key_element(): len(list(line.sweep_string_iterator())) for line in swept}
-    except HydraException:
-        return [], None
+    params = (asked.get("sweeper") or {}).get("params") or {}
+    lines = [f"{key}={value}" for key, value in params.items()]
+    lines += [str(line) for line in (asked.get("overrides") or {}).get("task") or []]
+    swept = [line for line in OverridesParser.create().parse_overrides(lines) if line.is_sweep_override()]
+    counts = {line.get_key_element(): len(list(line.sweep_string_iterator())) for line in swept}
     return [key.lstrip("+") for key in counts], math.prod(counts.values())
 
 
@@ -149,25 +104,3 @@ def read_yaml(path: Path) -> Any:
         return OmegaConf.to_container(OmegaConf.load(path), resolve=False)
     except Exception:  # a torn file can make the parser raise anything
         return None
-
-
-def _text(found: Mapping[str, Any], key: str) -> str | None:
-    value = found.get(key)
-    return value if isinstance(value, str) and value else None
-
-
-def _texts(found: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = found.get(key)
-    return tuple(entry for entry in value if isinstance(entry, str)) if isinstance(value, list) else ()
-
-
-def _count(found: Mapping[str, Any], key: str) -> int | None:
-    value = found.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _seconds(found: Mapping[str, Any], key: str) -> float | None:
-    value = found.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        return None
-    return float(value)

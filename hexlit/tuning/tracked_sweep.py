@@ -30,15 +30,8 @@ def track_sweep(config: DictConfig, folder: Path, document: Mapping[str, Any], *
     told = ("objectives", "sampler", "pruner", "n_jobs", "seeds", "parameters")
     facts |= {"study": {name: document[name] for name in told}, "git": git_state(), "versions": versions()}
     tags = ["sweep", str(facts.get("task", "")), str(facts.get("name", ""))]
-    run = open_run(
-        settings,
-        folder,
-        name=group,
-        kind="sweep",
-        tags=[tag for tag in tags if tag],
-        facts=facts,
-        resumed=resumed,
-    )
+    tags = [tag for tag in tags if tag]
+    run = open_run(settings, folder, name=group, kind="sweep", tags=tags, facts=facts, resumed=resumed)
     if run is None:
         return
     log_trials(run, document)
@@ -58,8 +51,7 @@ def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
     trials = sorted(document["trials"], key=lambda trial: (trial["ended"] or float("inf"), trial["number"]))
     for step, trial in enumerate(trials):
         value = first_value(trial)
-        if value is not None:
-            best = value if best is None else better(best, value)
+        best = best if value is None else value if best is None else better(best, value)
         row = {
             TRIAL: trial["number"],
             "sweep/value": value,

@@ -1,23 +1,67 @@
 """The trial of this process, if there is one: it reports to the study, and tells the study how it ended."""
 
 import contextlib
+import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.errors import UsageError
-from hexlit.tuning.build import build_pruner
-from hexlit.tuning.ticket import VARIABLE, TrialTicket
+from hexlit.tuning.samplers import build_pruner
 
 if TYPE_CHECKING:
     import lightning as L
     from optuna.trial import Trial
 
     from hexlit.tuning.pruning import Pruning
+
+
+VARIABLE = "HEXLIT_TRIAL"
+"""Environment variable that holds the ticket; set only in the processes of trials."""
+
+
+@dataclass(frozen=True)
+class TrialTicket:
+    """One trial of a study."""
+
+    storage: str | None
+    """As `hydra.sweeper.storage`, without its password (see `hexlit.tuning.storage.whole_url`)."""
+    folder: str
+    """Absolute path of the sweep's folder."""
+    study: str
+    """Name of the study."""
+    trial_id: int
+    """Number of the trial in the storage."""
+    number: int
+    """Number of the trial in the study."""
+    objectives: list[str]
+    monitor: str
+    pruner: dict[str, Any] | None
+    """Node `hydra.sweeper.pruner`; None without pruning."""
+    report_every: int | None
+    seeds: int
+    group: str
+    """Name that the trials of the sweep share."""
+    sweep_id: str
+    """Tells the sweep from others with the same folder's name."""
+    storage_timeout: float = 0.0
+    """Seconds that the trial waits for a database that does not answer: longer than its sweep does."""
+    lifeline: int | None = None
+    """File descriptor that closes when the sweep ends."""
+
+    def encoded(self) -> str:
+        """The ticket as text for the environment."""
+        return json.dumps(asdict(self))
+
+
+def ticket_of(environment: Mapping[str, str]) -> TrialTicket | None:
+    """The ticket in `environment`; None outside a sweep."""
+    text = environment.get(VARIABLE)
+    return TrialTicket(**json.loads(text)) if text else None
 
 
 class RunningTrial:
@@ -30,7 +74,7 @@ class RunningTrial:
     Attributes:
         ticket: names the trial.
         pruned: whether the pruner has ended it.
-        patience: how long it waits for its study.
+        retry: how long it waits for its study.
     """
 
     def __init__(self, ticket: TrialTicket) -> None:
@@ -38,23 +82,20 @@ class RunningTrial:
         import optuna
         from optuna.pruners import WilcoxonPruner
 
-        from hexlit.tuning.address import whole_url
-        from hexlit.tuning.patience import Patience
-        from hexlit.tuning.storage import open_storage
+        from hexlit.tuning.storage import Retry, open_storage, whole_url
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.ticket = ticket
         self.pruned = False
         pruner = build_pruner(ticket.pruner)
         self._by_seed = isinstance(pruner, WilcoxonPruner)
-        patience = Patience(ticket.storage_timeout)
+        self.retry = Retry(ticket.storage_timeout)
         study = optuna.load_study(
             study_name=ticket.study,
-            storage=open_storage(whole_url(ticket.storage), Path(ticket.folder), patience),
+            storage=open_storage(whole_url(ticket.storage), Path(ticket.folder), self.retry),
             sampler=optuna.samplers.RandomSampler(),  # the parameters are drawn already
             pruner=pruner,
         )
-        self.patience = patience
         self._study = study
         self._trial: Trial = optuna.trial.Trial(study, ticket.trial_id)
         # A job that Slurm starts again keeps the values of its first start.
@@ -81,13 +122,9 @@ class RunningTrial:
         """The Trainer's callback for the next seed; its training reports at most `steps` steps."""
         from hexlit.tuning.pruning import Pruning
 
-        return Pruning(
-            self,
-            self.ticket.monitor,
-            every_n_steps=self.ticket.report_every,
-            first_step=len(self._ended) * steps,
-            step_of=step_of,
-        )
+        first_step = len(self._ended) * steps
+        every = self.ticket.report_every
+        return Pruning(self, self.ticket.monitor, every_n_steps=every, first_step=first_step, step_of=step_of)
 
     def report(self, step: int, value: float) -> bool:
         """Report `value` of the monitored metric; True when the trial should end."""
@@ -158,7 +195,7 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
 
         die_with_parent(ticket.lifeline)
         os.environ[VARIABLE] = replace(ticket, lifeline=None).encoded()  # children do not have the pipe
-    from hexlit.tuning.patience import StorageGoneError
+    from hexlit.tuning.storage import StorageGoneError
 
     trial = RunningTrial(ticket)
     try:
@@ -166,7 +203,7 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
         trial.tell()
     except BaseException as error:
         if not isinstance(error, Exception):
-            trial.patience.ended.set()  # the trial must end now
+            trial.retry.ended.set()  # the trial must end now
         reason = (str(error).strip().splitlines() or ["no message"])[0]
         if not isinstance(error, UsageError):
             reason = f"{type(error).__name__}: {reason}"

@@ -1,35 +1,323 @@
-"""The trials of a sweep as plain values: from its study, or from the folders of its runs."""
+"""The trials of a sweep as plain values: from its study, or from the folders of its runs, with their metrics."""
 
+import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.machine import PROCESS_FILE, read_process_file
 from hexlit.files import read_json
-from hexlit.tuning.curves import Curves, mean_curves, read_curves, sanity_flags
-from hexlit.tuning.parameters import Value, plain_value
+from hexlit.reporting.sweep import FLAGS
 from hexlit.tuning.sweep_folder import SweepFacts, read_yaml
-from hexlit.tuning.trial_result import COMPLETE, FAILED, INTERRUPTED, PRUNED, RUNNING, TrialResult
-from hexlit.tuning.watcher import watcher_of
 
 if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
     from optuna.trial import FrozenTrial
 
+COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED = "complete", "pruned", "failed", "running", "interrupted"
+STATES = (COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED)
 STARTING = 60.0
 """Seconds that a run may take until its first file, where no process file tells whether it lives."""
+RISE = 0.05
+"""A loss counts as risen when it ends above its lowest stretch by more than this share."""
+NAN, RISING, OVERFITTING = FLAGS
+
+Value = str | int | float | bool | None
+Metric = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Metrics by epoch. None: nothing was logged. NaN or infinite: that value was logged."""
+
+    epochs: tuple[int, ...] = ()
+    columns: Mapping[str, Metric] = field(default_factory=dict)
+    ends: Mapping[str, float | None] = field(default_factory=dict)
+    """Final values that are not those of the last epoch."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The data with a known total loss, such as `train` and `val`."""
+        return tuple(name.removesuffix(".loss") for name in self.columns if name.endswith(".loss"))
+
+    def column(self, name: str) -> Metric:
+        """The values of one metric, one for each epoch."""
+        return self.columns.get(name, (None,) * len(self.epochs))
+
+    def losses(self, split: str) -> dict[str, float | None]:
+        """Final value of every loss over the data `split`, by its name without the split."""
+        names = [name for name in self.columns if name.startswith(f"{split}.") and name.endswith("loss")]
+        return {name.removeprefix(f"{split}."): self.last(name) for name in names}
+
+    def last(self, name: str) -> float | None:
+        """The final value of a metric; None where it was never logged or is no finite number."""
+        return self.ends[name] if name in self.ends else last_of(self.column(name))
+
+    def ended_with(self, epoch: int) -> "Curves":
+        """The same of a run that restored the weights of `epoch`, whose metrics are the final ones."""
+        if epoch not in self.epochs:
+            return self
+        at = self.epochs.index(epoch)
+        return replace(self, ends={name: last_of(values[at : at + 1]) for name, values in self.columns.items()})
+
+
+def last_of(values: Metric) -> float | None:
+    """The last value that was logged; None without one, or where it is no finite number."""
+    last = next((value for value in reversed(values) if value is not None), math.nan)
+    return last if math.isfinite(last) else None
+
+
+def read_curves(path: Path) -> Curves:
+    """The table at `path`, without a torn last line; without a file it is empty."""
+    if not path.is_file():
+        return Curves()
+    facts = path.stat()
+    return _read(path, facts.st_mtime_ns, facts.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _read(path: Path, changed: int, size: int) -> Curves:
+    """Read once for each state of a file: the table of an ended trial is asked for often."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    table = csv.DictReader(line for line in lines if line.endswith("\n"))
+    rows = {int(float(row["epoch"])): row for row in table if _number(row.get("epoch")) is not None}
+    epochs = tuple(sorted(rows))
+    names = [name for name in table.fieldnames or () if name not in ("epoch", "step")]
+    return Curves(epochs, {name: tuple(_number(rows[epoch][name]) for epoch in epochs) for name in names})
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
+
+
+def mean_curves(parts: Sequence[Curves]) -> Curves:
+    """The mean over the runs of one trial with several seeds, at each epoch over those that reached it."""
+    if len(parts) == 1:
+        return parts[0]
+    epochs = tuple(sorted({epoch for part in parts for epoch in part.epochs}))
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    courses = {name: [dict(zip(part.epochs, part.column(name), strict=True)) for part in parts] for name in names}
+    columns = {
+        name: tuple(_mean([course.get(epoch) for course in by_part]) for epoch in epochs)
+        for name, by_part in courses.items()
+    }
+    restored = any(part.ends for part in parts)
+    return Curves(epochs, columns, {name: _mean([part.last(name) for part in parts]) for name in names if restored})
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def sanity_flags(parts: Iterable[Curves], comparable: str | None = None) -> tuple[str, ...]:
+    """Signs of trouble in any run of a trial, by its loss `comparable`, or `loss` where it has no such column.
+
+    `nan`: a loss was NaN or infinite in some epoch.
+    `rising`: the mean training loss of the last quarter of the epochs (two at least) lies 5% above the lowest stretch
+    of the same length.
+    `overfitting`: the validation loss (`val.*`) has risen by as much, while the training loss continued to fall.
+    """
+    result: set[str] = set()
+    for curves in parts:
+        losses = [values for name, values in curves.columns.items() if name.endswith("loss")]
+        if any(value is not None and not math.isfinite(value) for values in losses for value in values):
+            result.add(NAN)
+        training, validation = (
+            curves.column(name if (name := f"{split}.{comparable}") in curves.columns else f"{split}.loss")
+            for split in ("train", "val")
+        )
+        if _risen([loss for (loss,) in _finite(training)]) is not None:
+            result.add(RISING)
+        both = _finite(training, validation)
+        lowest, width = _risen([loss for _, loss in both]), _stretch(len(both))
+        if lowest is not None and fmean(t for t, _ in both[-width:]) < fmean(t for t, _ in both[lowest:][:width]):
+            result.add(OVERFITTING)
+    return tuple(flag for flag in FLAGS if flag in result)
+
+
+def _finite(*columns: Metric) -> list[tuple[float, ...]]:
+    """The rows of `columns` whose values are all finite."""
+    rows = zip(*columns, strict=True)
+    return [row for row in rows if all(value is not None and math.isfinite(value) for value in row)]
+
+
+def _stretch(epochs: int) -> int:
+    return max(2, epochs // 4)
+
+
+def _risen(values: Sequence[float]) -> int | None:
+    """First index of the lowest stretch if `values` end above it by more than `RISE`, else None."""
+    width = _stretch(len(values))
+    if len(values) < 2 * width:
+        return None
+    means = [fmean(values[start : start + width]) for start in range(len(values) - width + 1)]
+    lowest = min(means)
+    return means.index(lowest) if means[-1] > lowest + RISE * abs(lowest) else None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One searched parameter and its range."""
+
+    name: str
+    kind: str
+    """`float`, `int` or `categorical`."""
+    log: bool = False
+    """Whether it was searched on a logarithmic scale."""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Value, ...] = ()
+
+
+def parameters_of_study(trials: Iterable["FrozenTrial"]) -> list[Parameter]:
+    """The searched parameters in order of appearance; a range that changed covers all its versions."""
+    result: dict[str, Parameter] = {}
+    for trial in trials:
+        for name, distribution in trial.distributions.items():
+            now = _parameter(name, distribution)
+            was = result.setdefault(name, now)
+            if now.kind == was.kind != "categorical":
+                low, high = min(was.low or 0, now.low or 0), max(was.high or 0, now.high or 0)
+                result[name] = replace(was, low=low, high=high)
+    return list(result.values())
+
+
+def _parameter(name: str, distribution: "BaseDistribution") -> Parameter:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if isinstance(distribution, CategoricalDistribution):
+        return Parameter(name, "categorical", choices=tuple(map(plain_value, distribution.choices)))
+    assert isinstance(distribution, FloatDistribution | IntDistribution)  # Optuna has these three
+    kind = "int" if isinstance(distribution, IntDistribution) else "float"
+    return Parameter(name, kind, distribution.log, float(distribution.low), float(distribution.high))
+
+
+def parameters_of_values(settings: Sequence[Mapping[str, Value]]) -> list[Parameter]:
+    """The parameters of a sweep without a study; their ranges are those of the values in `settings`."""
+    parameters = []
+    for name in dict.fromkeys(name for one in settings for name in one):
+        values = [one[name] for one in settings if name in one]
+        if all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values):
+            numbers = [float(v) for v in values]  # type: ignore[arg-type]
+            kind = "int" if all(isinstance(v, int) for v in values) else "float"
+            parameters.append(Parameter(name, kind, False, min(numbers), max(numbers)))
+        else:
+            parameters.append(Parameter(name, "categorical", choices=tuple(dict.fromkeys(values))))
+    return parameters
+
+
+def plain_value(value: Any) -> Value:
+    """`value` in a form that JSON allows."""
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """One trial, as far as it is known. The last three fields are in no file of results."""
+
+    rank: int | None = field(default=None, kw_only=True)
+    """None unless ranked; the best has 1."""
+    number: int
+    state: str
+    values: tuple[float, ...] | None = None
+    """Of the objectives; None unless complete."""
+    comparable: float | None = None
+    """The loss that all trials weigh alike (`sweep.comparable`), at the end of the trial."""
+    loss: float | None = None
+    """The final total with the weights of this trial."""
+    losses: Mapping[str, float | None] = field(default_factory=dict)
+    """The other final losses over the same data, by name."""
+    epochs: int | None = None
+    max_epochs: int | None = None
+    """Epochs that it would have done."""
+    seconds: float | None = None
+    """Wall time; of a running trial that up to now."""
+    host_peak_bytes: int | None = None
+    device_peak_bytes: int | None = None
+    flags: tuple[str, ...] = ()
+    """Of `hexlit.reporting.sweep.FLAGS`."""
+    failure: str | None = None
+    """Why it failed or was interrupted."""
+    folder: str | None = None
+    """Name inside the sweep's folder; None without such a folder."""
+    params: Mapping[str, Value] = field(default_factory=dict)
+    overrides: tuple[str, ...] = ()
+    """All overrides of the trial's run."""
+    latest: float | None = None
+    """The last value reported to the pruner."""
+    started: float | None = None
+    """Seconds since 1970, like `ended`."""
+    ended: float | None = None
+    attempts: int = 1
+    """2 where it began again after it ran out of memory."""
+    retry_of: int | None = None
+    """Number of the interrupted trial that this one does again."""
+
+    intermediate: Mapping[int, float] = field(default_factory=dict)
+    """Values reported to the pruner, by epoch."""
+    saved_seconds: float | None = None
+    """Seconds saved by pruning it, as the trial itself estimates; None without an estimate."""
+    curves: Curves = field(default_factory=Curves)
+    """Its metrics; with several seeds their mean."""
 
 
 def trials_of_study(
     folder: Path, facts: SweepFacts, trials: Iterable["FrozenTrial"], sweep_alive: bool, now: float
 ) -> list[TrialResult]:
     """The trials of a study that have begun, by number."""
-    return [
-        _of_study(folder, facts, trial, sweep_alive, now)
-        for trial in sorted(trials, key=lambda trial: trial.number)
-        if trial.state.name != "WAITING"
-    ]
+    from hexlit.tuning.study import is_surplus
+
+    begun = [trial for trial in trials if trial.state.name != "WAITING" and not is_surplus(trial)]
+    begun.sort(key=lambda trial: trial.number)
+    return [_of_study(folder, facts, trial, sweep_alive, now) for trial in begun]
+
+
+def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float) -> TrialResult:
+    from hexlit.tuning.study import is_interrupted, is_watched
+
+    noted = trial.user_attrs
+    path = folder / (Path(str(noted.get("folder") or "")).name or f"trial-{trial.number:03d}")
+    path = again if (again := path.with_name(f"{path.name}-retry")).is_dir() else path
+    runs = run_folders(path)
+    started, ended = (None if at is None else at.timestamp() for at in (trial.datetime_start, trial.datetime_complete))
+    state = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING)
+    if is_interrupted(trial) or (
+        state == RUNNING and not sweep_alive and not is_watched(trial) and not any(map(_goes_on, runs))
+    ):
+        state = INTERRUPTED
+    failure = None
+    if state in (FAILED, INTERRUPTED):
+        default = "the sweep ended while it ran" if state == INTERRUPTED else "no reason was recorded"
+        failure = str(noted.get("failure") or default)
+    last = now if state == RUNNING else ended
+    taken = None if started is None or last is None else max(0.0, last - started)
+    reported = {int(step): float(value) for step, value in sorted(trial.intermediate_values.items())}
+    known = TrialResult(
+        trial.number,
+        state,
+        values=None if trial.values is None or state != COMPLETE else tuple(map(float, trial.values)),
+        seconds=noted.get("seconds", taken),
+        failure=failure,
+        folder=path.name if path.is_dir() else None,
+        params={name: plain_value(value) for name, value in trial.params.items()},
+        overrides=tuple(noted.get("overrides") or _overrides_of(runs[0])),
+        latest=next(reversed(reported.values()), None),
+        started=started,
+        ended=ended,
+        attempts=noted.get("attempts") or 1,
+        retry_of=noted.get("retry_of"),
+        intermediate=reported,
+        saved_seconds=noted.get("saved_seconds"),
+    )
+    return _with_runs(known, runs, facts.comparable, noted)
 
 
 def trials_of_folders(
@@ -44,16 +332,21 @@ def trials_of_folders(
         runs = run_folders(path)
         state, failure = _state_of(runs, now)
         overrides = _overrides_of(runs[0])
-        settings = runs[0] / ".hydra"
-        started = settings.stat().st_mtime if settings.is_dir() else None
+        started = (runs[0] / ".hydra").stat().st_mtime
         ended = None if state == RUNNING else _latest_change(runs)
-        last = now if state == RUNNING else ended
-        seconds = None if started is None or last is None else max(0.0, last - started)
         known = TrialResult(
-            number, state, folder=path.name, params=_values_of(overrides), overrides=overrides, seconds=seconds
+            number,
+            state,
+            seconds=max(0.0, (now if ended is None else ended) - started),
+            failure=failure,
+            folder=path.name,
+            params=_values_of(overrides),
+            overrides=overrides,
+            started=started,
+            ended=ended,
         )
-        message = {"failure": failure, "started": started, "ended": ended}
-        trials.append(_with_runs(known, runs, message, facts.comparable))
+        trial = _with_runs(known, runs, facts.comparable, {})
+        trials.append(trial)
     keys = swept or [
         key
         for key in dict.fromkeys(key for trial in trials for key in trial.params)
@@ -62,97 +355,38 @@ def trials_of_folders(
     return [replace(trial, params={key: trial.params[key] for key in keys if key in trial.params}) for trial in trials]
 
 
-def tuned_folders(folder: Path) -> list[tuple[int, Path]]:
-    """Number and folder of the trials of a tuned sweep whose study cannot be read."""
-    result: dict[int, Path] = {}
-    for path in sorted(folder.glob("trial-*")):
-        number = path.name.removeprefix("trial-").removesuffix("-retry")
-        if number.isdecimal() and path.is_dir():
-            result[int(number)] = path  # the retry sorts after the first attempt
-    return sorted(result.items())
-
-
 def run_folders(folder: Path) -> list[Path]:
     """The folders of a trial's runs: one for each seed, or its own."""
     return sorted(path for path in folder.glob("seed-*") if path.is_dir()) or [folder]
 
 
-def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float) -> TrialResult:
-    message = trial.user_attrs
-    path = _folder_of(folder, trial)
-    runs = run_folders(path)
-    started = None if trial.datetime_start is None else trial.datetime_start.timestamp()
-    ended = None if trial.datetime_complete is None else trial.datetime_complete.timestamp()
-    state, failure = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING), None
-    if state == RUNNING and not sweep_alive:
-        watcher = watcher_of(message)
-        # A trial that has just begun, in another process on the same study, has no folder yet.
-        watched = watcher.alive if watcher else facts.storage is not None and not path.is_dir()
-        if not watched and not any(_goes_on(run) for run in runs):
-            state = INTERRUPTED
-    if state == FAILED and message.get("interrupted") is True:
-        state = INTERRUPTED
-    if state in (FAILED, INTERRUPTED):
-        default = "the sweep ended while it ran" if state == INTERRUPTED else "no reason was recorded"
-        failure = str(message["failure"]) if message.get("failure") else default
-    seconds = _number(message.get("seconds"))
-    if seconds is None and started is not None:
-        last = now if state == RUNNING else ended
-        seconds = None if last is None else max(0.0, last - started)
-    values = None
-    if state == COMPLETE and trial.values is not None:
-        values = tuple(float(value) for value in trial.values)
-    overrides = message.get("overrides")
-    reported = {int(step): float(value) for step, value in sorted(trial.intermediate_values.items())}
-    known = TrialResult(
-        trial.number,
-        state,
-        folder=path.name if path.is_dir() else None,
-        params={name: plain_value(value) for name, value in trial.params.items()},
-        overrides=tuple(map(str, overrides)) if isinstance(overrides, list) else _overrides_of(runs[0]),
-        values=values,
-        intermediate=reported,
-        latest=next(reversed(reported.values()), None),
-        seconds=seconds,
-        attempts=_whole(message.get("attempts")) or 1,
-        retry_of=_whole(message.get("retry_of")),
-    )
-    saved = _number(message.get("saved_seconds"))
-    facts_of_trial = {"failure": failure, "started": started, "ended": ended, "saved_seconds": saved}
-    for name in ("epochs", "max_epochs", "host_peak_bytes", "device_peak_bytes"):
-        facts_of_trial[name] = _whole(message.get(name))
-    return _with_runs(known, runs, facts_of_trial, facts.comparable)
-
-
 def _with_runs(
-    trial: TrialResult, runs: Sequence[Path], said: Mapping[str, Any], comparable: str | None
+    trial: TrialResult, runs: Sequence[Path], comparable: str | None, noted: Mapping[str, Any]
 ) -> TrialResult:
-    """`trial` completed from the files of its runs, and from `said`, which takes precedence."""
-    parts = [_curves_of(run) for run in runs]
-    memory = [entry for run in runs if isinstance(entry := read_json(run / "summary.json").get("memory"), dict)]
-    result: dict[str, Any] = {
-        "curves": mean_curves(parts),
-        "flags": sanity_flags(parts, comparable),
+    """`trial` completed from the files of its runs, and from what is `noted` of it, which takes precedence."""
+    summaries = [read_json(run / "summary.json") for run in runs]
+    parts = [_curves_of(run, summary) for run, summary in zip(runs, summaries, strict=True)]
+    asked = [line.partition("=")[2] for line in trial.overrides if line.lstrip("+").startswith("trainer.max_epochs=")]
+    found: dict[str, Any] = {
         "epochs": max((len(part.epochs) for part in parts), default=0) or None,
-        "max_epochs": _asked_epochs(trial.overrides),
+        "max_epochs": int(asked[-1]) if asked and asked[-1].isdecimal() else None,
     }
     for name in ("host_peak_bytes", "device_peak_bytes"):
-        result[name] = max((peak for entry in memory if (peak := _whole(entry.get(name))) is not None), default=None)
-    return replace(trial, **result | {name: value for name, value in said.items() if value is not None})
+        peaks = [(summary.get("memory") or {}).get(name) for summary in summaries]
+        found[name] = max((peak for peak in peaks if peak is not None), default=None)
+    found |= {name: noted[name] for name in found if noted.get(name) is not None}
+    return replace(trial, curves=mean_curves(parts), flags=sanity_flags(parts, comparable), **found)
 
 
-def _curves_of(run: Path) -> Curves:
+def _curves_of(run: Path, summary: Mapping[str, Any]) -> Curves:
     """The metrics of a run; where it restored its best epoch's weights, that epoch's metrics are the final ones."""
-    curves = read_curves(run / "metrics.csv")
-    best = read_json(run / "summary.json").get("best")
-    restored = isinstance(best, dict) and best.get("restored") is True
-    epoch = _whole(best.get("epoch")) if restored and isinstance(best, dict) else None
-    return curves if epoch is None else curves.ended_with(epoch)
+    curves, best = read_curves(run / "metrics.csv"), summary.get("best") or {}
+    return curves.ended_with(best["epoch"]) if best.get("restored") is True else curves
 
 
 def _state_of(runs: Sequence[Path], now: float) -> tuple[str, str | None]:
     """State of a trial without a study, and why it failed."""
-    if any(_goes_on(run) for run in runs):
+    if any(map(_goes_on, runs)):
         return RUNNING, None
     if all((run / "summary.json").is_file() for run in runs):
         return COMPLETE, None
@@ -171,31 +405,12 @@ def _goes_on(run: Path) -> bool:
 
 def _latest_change(runs: Sequence[Path]) -> float | None:
     """Time of the last change to a file of the runs, in seconds since 1970."""
-    times = []
-    for run in runs:
-        for path in (run, run / ".hydra", *run.glob("*.*")):
-            try:
-                times.append(path.stat().st_mtime)
-            except OSError:  # it has been renamed meanwhile
-                continue
-    return max(times, default=None)
-
-
-def _folder_of(folder: Path, trial: "FrozenTrial") -> Path:
-    message = trial.user_attrs.get("folder")
-    name = Path(message).name if isinstance(message, str) and Path(message).name else f"trial-{trial.number:03d}"
-    again = folder / f"{name}-retry"
-    return again if again.is_dir() else folder / name
+    paths = [path for run in runs for path in (run, run / ".hydra", *run.glob("*.*"))]
+    return max((path.stat().st_mtime for path in paths if path.exists()), default=None)
 
 
 def _overrides_of(run: Path) -> tuple[str, ...]:
-    result = read_yaml(run / ".hydra" / "overrides.yaml")
-    return tuple(map(str, result)) if isinstance(result, list) else ()
-
-
-def _asked_epochs(overrides: Iterable[str]) -> int | None:
-    asked = [line.partition("=")[2] for line in overrides if line.lstrip("+").startswith("trainer.max_epochs=")]
-    return int(asked[-1]) if asked and asked[-1].isdecimal() else None
+    return tuple(map(str, read_yaml(run / ".hydra" / "overrides.yaml") or ()))
 
 
 def _values_of(overrides: Iterable[str]) -> dict[str, Value]:
@@ -214,14 +429,3 @@ def _scalar(text: str) -> Value:
         except ValueError:
             continue
     return text
-
-
-def _number(value: Any) -> float | None:
-    """`value` if it is an amount: a finite number of 0 or more. None otherwise."""
-    plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    return float(value) if plain else None
-
-
-def _whole(value: Any) -> int | None:
-    number = _number(value)
-    return None if number is None else int(number)

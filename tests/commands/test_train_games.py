@@ -15,8 +15,8 @@ from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule
 from hexlit.training.evaluation import EarlyStopping
-from hexlit.tuning.best import best_overrides
-from hexlit.tuning.trial_result import COMPLETE, TrialResult
+from hexlit.tuning.result_files import best_overrides
+from hexlit.tuning.trials import COMPLETE, TrialResult
 from tests.commands.recorded import save_games
 from tests.commands.test_train import Run, as_a_process, same_weights, train
 from tests.commands.tiny import TINY

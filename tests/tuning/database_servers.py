@@ -171,7 +171,7 @@ class _OfMySqlsKind(Server):
 class MariaDb(_OfMySqlsKind):
     """MariaDB."""
 
-    scheme, user = "mariadb", "mysql"
+    scheme, user = "mariadb+pymysql", "mysql"
 
     @classmethod
     def missing(cls) -> str | None:
@@ -194,7 +194,7 @@ class MySql(_OfMySqlsKind):
     kind `caching_sha2_password`, which is MySQL's own choice.
     """
 
-    scheme = "mysql"
+    scheme = "mysql+pymysql"
     user = "mysql" if "mysql" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
 
     @classmethod

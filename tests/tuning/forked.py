@@ -32,7 +32,7 @@ _HIGH = 200
 
 def fork_trials() -> None:
     """Have the sweeps of this process fork their trials; it has one thread by now, and has begun nothing."""
-    from hexlit.tuning import runner
+    from hexlit.tuning import processes
 
     ours, theirs = socket.socketpair()
     if os.fork() == 0:
@@ -46,7 +46,7 @@ def fork_trials() -> None:
             return ForkedTrial(ours, arguments, **settings)
 
     names = {name: getattr(subprocess, name) for name in ("DEVNULL", "STDOUT", "TimeoutExpired")}
-    vars(runner)["subprocess"] = SimpleNamespace(Popen=begin, **names)
+    vars(processes)["subprocess"] = SimpleNamespace(Popen=begin, **names)
 
 
 class ForkedTrial:

@@ -9,9 +9,8 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from hexlit.errors import UsageError
-from hexlit.tuning.build import build_pruner, build_sampler
 from hexlit.tuning.config import directions_of
-from hexlit.tuning.samplers import SAMPLERS
+from hexlit.tuning.samplers import SAMPLERS, build_pruner, build_sampler
 
 PRUNERS = Path(__file__).parents[2] / "conf" / "hydra" / "sweeper" / "pruner"
 SPACE = {"x": FloatDistribution(0, 1), "n": IntDistribution(1, 8)}

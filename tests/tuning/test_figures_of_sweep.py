@@ -11,8 +11,8 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from hexlit.tuning.figures import LEAST_TRIALS, figures_of, parameter_importances, write_figures
-from hexlit.tuning.parameters import Parameter
 from hexlit.tuning.results import read_results
+from hexlit.tuning.trials import Parameter
 from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned, running
 
 NAMES = ["history", "importances", "parallel", "slices", "intermediate", "curves", "timeline"]

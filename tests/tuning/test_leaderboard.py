@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.tuning.leaderboard import leaderboard, shown_columns
+from hexlit.tuning.result_files import leaderboard, shown_columns
 from hexlit.tuning.results import SweepResults, read_results
 from tests.tuning.sweeps import Made, comparable, complete, failed, losses, make_sweep, pruned
 

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.tuning.pruned import pruned_trials
-from hexlit.tuning.results import read_results
+from hexlit.tuning.results import pruned_trials, read_results
 from tests.tuning.sweeps import complete, failed, make_sweep, pruned
 
 

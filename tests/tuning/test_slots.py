@@ -6,7 +6,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -20,24 +20,26 @@ CONTENDER = """
 import os, sys, time
 from pathlib import Path
 from hexlit.tuning.slots import Slots
-folder, holders, who, count = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-slots = Slots("cuda:0", count, folder)
+holders, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+slots = Slots("cuda:0", count)
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(20):
-    with slots.take() as slot:
-        mine = holders / f"slot-{slot.number}"
+    while (slot := slots.take()) is None:
+        time.sleep(0.001)
+    with slot:
+        mine = holders / Path(slot.name).name
         mine.touch(exist_ok=False)  # nobody else has this slot
         time.sleep(0.001)
         assert len(list(holders.iterdir())) <= 3, "more holders than slots"
-        assert slot.number < count
+        assert int(mine.name[-1]) < count
         mine.unlink()
 """
 HOLDER = """
 import sys, time
 from pathlib import Path
 from hexlit.tuning.slots import Slots
-slot = Slots("cuda:0", 1, Path(sys.argv[1])).take(timeout=0)
+slot = Slots("cuda:0", 1).take()
 print("none" if slot is None else "held", flush=True)
 time.sleep(600)
 """
@@ -45,11 +47,16 @@ PARENT = """
 import subprocess, sys, time
 from pathlib import Path
 from hexlit.tuning.slots import Slots
-with Slots("cuda:0", 1, Path(sys.argv[1])).take(timeout=0) as slot:
+with Slots("cuda:0", 1).take() as slot:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=[slot.fileno()])
 print(child.pid, flush=True)
 time.sleep(600)
 """
+
+
+@pytest.fixture(autouse=True)
+def _own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "slots"))
 
 
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -66,7 +73,7 @@ def test_there_are_never_more_holders_than_slots(tmp_path: Path) -> None:
     """Six processes take 20 times each; half of them know of two slots only."""
     holders = tmp_path / "holders"
     holders.mkdir()
-    children = [start(CONTENDER, tmp_path / "slots", holders, who, 3 if who % 2 else 2) for who in range(6)]
+    children = [start(CONTENDER, holders, who, 3 if who % 2 else 2) for who in range(6)]
     assert [line_of(child) for child in children] == ["ready"] * 6
     for child in children:
         assert child.stdin is not None
@@ -77,72 +84,51 @@ def test_there_are_never_more_holders_than_slots(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("D9")
-def test_the_kill_of_its_holder_frees_a_slot(tmp_path: Path) -> None:
-    holder = start(HOLDER, tmp_path)
+def test_the_kill_of_its_holder_frees_a_slot() -> None:
+    holder = start(HOLDER)
     assert line_of(holder) == "held"
-    slots = Slots("cuda:0", 1, tmp_path)
-    assert slots.take(timeout=0) is None
-    assert slots.take(timeout=0.25) is None
+    slots = Slots("cuda:0", 1)
+    assert slots.take() is None
     holder.kill()
     holder.wait()
-    slot = slots.take(timeout=0)
-    assert slot is not None
-    assert slot.number == 0
+    assert slots.take() is not None
 
 
-def test_a_child_holds_the_slot_after_its_parent_was_killed(tmp_path: Path) -> None:
-    parent = start(PARENT, tmp_path)
+def test_a_child_holds_the_slot_after_its_parent_was_killed() -> None:
+    parent = start(PARENT)
     child = int(line_of(parent))
-    slots = Slots("cuda:0", 1, tmp_path)
-    assert slots.take(timeout=0) is None  # the parent released its copy
+    slots = Slots("cuda:0", 1)
+    assert slots.take() is None  # the parent released its copy
     parent.kill()
     parent.wait()
-    assert slots.take(timeout=0) is None
+    assert slots.take() is None
     os.kill(child, signal.SIGKILL)
-    assert slots.take(timeout=20) is not None
+    end = time.monotonic() + 20
+    while slots.take() is None:
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
-def test_slots_are_taken_from_the_first_on_and_released_once(tmp_path: Path) -> None:
-    slots = Slots("cpu", 2, tmp_path)
-    one, two = slots.take(), slots.take()
+def test_slots_are_taken_from_the_first_on_and_say_whose_they_are() -> None:
+    slots = Slots("cpu", 2)
+    one, two = slots.take("runs/a"), slots.take("runs/b")
     assert one is not None
     assert two is not None
-    assert (one.number, two.number) == (0, 1)
-    assert slots.take(timeout=0) is None
-    assert Slots("mps", 2, tmp_path).take(timeout=0) is not None  # another device
-    one.release()
-    one.release()
-    with pytest.raises(ValueError, match="released"):
-        one.fileno()
-    again = slots.take(timeout=0)
-    assert again is not None
-    assert again.number == 0
-    wider = Slots("cpu", 3, tmp_path).take(timeout=0)
-    assert wider is not None
-    assert wider.number == 2
-    assert Slots("cpu", 1, tmp_path).take(timeout=0) is None
-    for slot in (two, again, wider):
-        slot.release()
+    assert slots.take("runs/c") is None
+    assert slots.owners() == ["runs/a", "runs/b"]
+    assert Slots("mps", 2).take() is not None  # another device
+    one.close()
+    wider = Slots("cpu", 3)
+    more = [wider.take(), wider.take()]
+    assert [Path(slot.name).name for slot in more if slot] == ["slot-0", "slot-2"]
 
 
-def test_waiting_ends_when_it_is_told_to(tmp_path: Path) -> None:
-    slots, stop = Slots("cpu", 1, tmp_path), threading.Event()
-    with slots.take() as held:  # type: ignore[union-attr]
-        assert held is not None
-        found: list[object] = []
-        waiting = threading.Thread(target=lambda: found.append(slots.take(stop)), daemon=True)
-        waiting.start()
-        stop.set()
-        waiting.join(20)
-        assert found == [None]
-    assert slots.take(stop) is None
-
-
-def test_a_slot_whose_file_was_cleaned_away_is_taken_anew(tmp_path: Path) -> None:
-    slots = Slots("cpu", 1, tmp_path)
-    with slots.take() as slot:  # type: ignore[union-attr]
-        slot.path.unlink()
-    assert slots.take(timeout=0) is not None
+def test_a_slot_whose_file_was_cleaned_away_is_taken_anew() -> None:
+    slots = Slots("cpu", 1)
+    slot = slots.take()
+    assert slot is not None
+    Path(slot.name).unlink()
+    assert slots.take() is not None
 
 
 def test_the_place_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,10 +137,9 @@ def test_the_place_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = tmp_path / f"hexlit-slots-{os.getuid()}"
     assert Slots("cuda:0", 1).folder == folder / "cuda-0"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert Slots("cuda:0", 1).take(timeout=0) is not None
+    assert Slots("cuda:0", 1).take() is not None
     monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "elsewhere"))
     assert Slots("cuda:0", 1).folder == tmp_path / "elsewhere" / "cuda-0"
-    assert Slots("cuda:0", 1, tmp_path / "given").folder == tmp_path / "given" / "cuda-0"
     monkeypatch.delenv("HEXLIT_SLOTS")
     (folder / "cuda-0" / "slot-0").unlink()
     (folder / "cuda-0").rmdir()
@@ -164,15 +149,8 @@ def test_the_place_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         Slots("cuda:0", 1)
 
 
-def test_slots_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="0 slots"):
-        Slots("cpu", 0, tmp_path)
-    for name in ("", ".."):
-        with pytest.raises(UsageError, match="no name of a device"):
-            Slots(name, 1, tmp_path)
+def test_slots_that_cannot_be_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"file/cpu: .*Not a directory"):
-        Slots("cpu", 1, tmp_path / "file")
-    (tmp_path / "cpu" / "slot-0").mkdir(parents=True)
-    with pytest.raises(UsageError, match=r"slot-0: .*Is a directory"):
-        Slots("cpu", 1, tmp_path).take()
+    monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "file"))
+    with pytest.raises(UsageError, match=r"file: .*\(Not a directory\); set HEXLIT_SLOTS"):
+        Slots("cpu", 1)

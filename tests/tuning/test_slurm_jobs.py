@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hexlit.tuning.slurm_jobs import ask_the_controller, failure_of
+from hexlit.tuning.processes import ask_the_controller
 
 pytestmark = pytest.mark.row("F24")
 
@@ -34,13 +34,3 @@ def test_the_controller_says_what_became_of_jobs(watcher: object, monkeypatch: p
     assert [command[0] for command in asked] == ["squeue"]
     done = {job: watcher.is_done(job, mode="cache") for job in ("7", "8_0", "8_1", "9")}  # type: ignore[attr-defined]
     assert done == {"7": False, "8_0": True, "8_1": False, "9": True}, "9 is forgotten, so that it has ended"
-
-
-def test_a_job_that_left_no_result_fails_with_its_state() -> None:
-    class UncompletedJobError(Exception):
-        pass
-
-    told = "Job 8_0 (task: 0) with path /a/b\nhas not produced any output (state: CANCELLED)\nError stream produced:"
-    assert failure_of(UncompletedJobError(told)) == "job 8_0 of Slurm ended as CANCELLED"
-    assert failure_of(UncompletedJobError("Job not requeued")) == "UncompletedJobError: Job not requeued"
-    assert failure_of(ValueError("a\nb")) == "ValueError: a"

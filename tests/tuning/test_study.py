@@ -3,6 +3,7 @@
 import threading
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import optuna
@@ -10,41 +11,38 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.tuning import study
+from hexlit.tuning.results import read_results
+from hexlit.tuning.storage import Retry, open_storage
 from hexlit.tuning.study import create_study
+from tests.tuning.racers import race
+from tests.tuning.sweeps import make_sweep
 
 
 @pytest.mark.row("C22")
 def test_programs_that_show_studies_know_the_objectives_by_name(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        create_study(
-            "s",
-            None,
-            tmp_path,
-            ["maximize"],
-            optuna.samplers.RandomSampler(),
-            optuna.pruners.NopPruner(),
-            resume=False,
-            objectives=["strength.score"],
-        )
+        create_study(plan_in(tmp_path, storage=None), optuna.samplers.RandomSampler(), Retry())
     storage = optuna.storages.journal.JournalFileBackend(str(tmp_path / "study.journal"))
     found = optuna.load_study(study_name="s", storage=optuna.storages.JournalStorage(storage))
     assert found.metric_names == ["strength.score"]
 
 
+def plan_in(folder: Path, *, join: bool = False, **settings: Any) -> Any:
+    terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
+    given = {"study_name": "s", "storage": str(folder / "shared.journal"), "folder": folder, "directions": ["maximize"]}
+    given |= {"objectives": ["strength.score"], "pruner": optuna.pruners.NopPruner(), "resume": False, "terms": terms}
+    return SimpleNamespace(judged=SimpleNamespace(join=join), **(given | settings))
+
+
 def made(folder: Path, **settings: Any) -> optuna.Study:
     """A study in a journal that several folders share."""
-    terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
-    given: dict[str, Any] = {"resume": False, "terms": terms}
-    samplers = optuna.samplers.RandomSampler(), optuna.pruners.NopPruner()
-    return create_study("s", str(folder / "shared.journal"), folder, ["maximize"], *samplers, **(given | settings))
+    return create_study(plan_in(folder, **settings), optuna.samplers.RandomSampler(), Retry())
 
 
 @pytest.mark.row("C10")
 def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> None:
-    with pytest.raises(
-        UsageError, match=r"sweep.join=true: there is no study s in .*; the process that begins it omits"
-    ):
+    with pytest.raises(UsageError, match=r"sweep.join=true: there is no study s in .*"):
         made(tmp_path, join=True)
     begun = made(tmp_path)
     with pytest.raises(UsageError, match=r"this study exists already in .*; add sweep.join=true to work on it too"):
@@ -67,7 +65,7 @@ def test_who_joins_a_study_that_was_just_made_waits_for_its_terms(
         killed.setattr(optuna.Study, "set_user_attr", lambda *_: None)
         begun = made(tmp_path)
     monkeypatch.setattr(study, "_BEGINNING", 0.1)
-    with pytest.raises(UsageError, match=r"^sweep.join=true: the study s says nothing of its search; sweep.resume"):
+    with pytest.raises(UsageError, match=r"^sweep.join=true: sweep.objective is .*, but None in the study s"):
         made(tmp_path, join=True)
     monkeypatch.setattr(study, "_BEGINNING", 60.0)
     said = threading.Timer(0.5, lambda: made(tmp_path, resume=True))
@@ -75,3 +73,44 @@ def test_who_joins_a_study_that_was_just_made_waits_for_its_terms(
     assert made(tmp_path, join=True).user_attrs["terms"]["sweep.objective"] == "['score']"
     said.join()
     assert begun.user_attrs["terms"]
+
+
+@pytest.mark.row("F23")
+@pytest.mark.parametrize(("address", "sampler"), [("{}/shared.journal", "random"), ("sqlite:///{}/study.db", "grid")])
+def test_processes_that_begin_trials_at_once_begin_no_trial_too_many(
+    address: str, sampler: str, tmp_path: Path
+) -> None:
+    assert race(address.format(tmp_path), tmp_path, sampler, processes=3, trials=9) == list(range(9))
+
+
+@pytest.mark.row("F23")
+@pytest.mark.parametrize("address", ["{}/shared.journal", "sqlite:///{}/study.db"])
+def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both processes see the same state before they ask."""
+    space = {"x": optuna.distributions.FloatDistribution(0, 1)}
+    storage = open_storage(address.format(tmp_path), tmp_path, Retry(60.0))
+    optuna.create_study(study_name="s", storage=storage)
+    one, other = (
+        optuna.load_study(study_name="s", storage=open_storage(address.format(tmp_path), tmp_path, Retry(60.0)))
+        for _ in range(2)
+    )
+    first = study.begin_trial(one, space, 1)
+    assert first is not None
+    assert study.interrupt_abandoned(other) == [], "its process lives"
+    assert not study.may_begin(one.get_trials(), 1)
+    monkeypatch.setattr(study, "is_watched", lambda trial: False)
+    assert [len(study.interrupt_abandoned(each)) for each in (one, other)] == [1, 0]
+    seen = other.get_trials()
+    again = study.begin_trial(one, space, 1)
+    with monkeypatch.context() as late:
+        late.setattr(study, "_to_repeat", lambda trials: [seen[0]])
+        assert study.begin_trial(other, space, 1) is None, "it has just begun elsewhere"
+    assert again is not None
+    assert (again.params, again.user_attrs["retry_of"]) == (first.params, 0)
+    one.tell(again, 0.5)
+    assert [study.counts(trial) for trial in one.get_trials()] == [False, True, False]
+    assert not study.may_begin(other.get_trials(), 1)
+    folder = make_sweep(tmp_path / "sweep", [], storage=address.format(tmp_path), study_name="s")
+    assert [trial.number for trial in read_results(folder).trials] == [0, 1]

@@ -7,8 +7,7 @@ import optuna
 import pytest
 
 from hexlit.tuning.storage import open_storage
-from hexlit.tuning.ticket import TrialTicket
-from hexlit.tuning.trial import RunningTrial
+from hexlit.tuning.trial import RunningTrial, TrialTicket
 
 
 @pytest.mark.row("F24")

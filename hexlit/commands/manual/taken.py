@@ -46,7 +46,6 @@ OTHERS = {
     },
     "hydra/launcher": {
         "basic": "trials on this machine",
-        "joblib": f"trials by joblib; needs the extra joblib; see {DOCUMENTATION}/joblib_launcher",
         "submitit_local": f"trials by submitit, here; needs the extra slurm; see {DOCUMENTATION}/submitit_launcher",
         "submitit_slurm": f"each trial is a job of Slurm; needs the extra slurm; see {DOCUMENTATION}/submitit_launcher",
     },

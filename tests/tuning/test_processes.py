@@ -7,17 +7,24 @@ from pathlib import Path
 import pytest
 
 from hexlit.accelerate.machine import COLUMNS, ProcessTree, ResourceSample
-from hexlit.tuning import runner
-from hexlit.tuning.runner import GIB, Ending, Job, Limits, ProcessRunner
-from hexlit.tuning.ticket import TrialTicket
-from hexlit.tuning.under_way import UnderWay
+from hexlit.tuning import processes
+from hexlit.tuning.processes import GIB, Attempt, Ending, Limits, TrialProcess
+from hexlit.tuning.trial import TrialTicket
 
 WHY = "the driver names none of this container's processes"
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_LOOK_EVERY", 0.05)
+    monkeypatch.setattr(processes, "_LOOK_EVERY", 0.05)
+
+
+def sleeper(folder: Path) -> str:
+    """A program that takes no notice of its arguments."""
+    path = folder / "sleeper"
+    path.write_text("#!/bin/sh\nsleep 1\n")
+    path.chmod(0o755)
+    return str(path)
 
 
 def ending(folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int) -> Ending:
@@ -27,16 +34,15 @@ def ending(folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, dri
         return ResourceSample(1.0, 1, 0.0, GIB, driver, None, {} if driver is not None else {"device_bytes": WHY})
 
     monkeypatch.setattr(ProcessTree, "sample", sample)
-    monkeypatch.setattr(
-        ProcessRunner, "_arguments", lambda self, job: [sys.executable, "-S", "-c", "import time; time.sleep(1)"]
-    )
+    monkeypatch.setattr(sys, "executable", sleeper(folder))
+    processes._warn_of_own_figure.cache_clear()
     trial = folder / "trial-000"
     (trial / "seed-1").mkdir(parents=True)
     row = dict.fromkeys(COLUMNS, "") | {"device_bytes": str(told)}
     (trial / "seed-1" / "resources.csv").write_text(f"{','.join(COLUMNS)}\n{','.join(row.values())}\n1.0,torn")
     ticket = TrialTicket(None, str(folder), "s", 0, 0, ["score"], "score", None, None, 1, "g", "id")
-    run = ProcessRunner("train", limits, threading.Event())
-    return [run.run(Job(ticket, trial, []), UnderWay(lambda: None)) for _ in range(2)][-1]
+    attempt = Attempt(ticket, [], folder=trial)
+    return [TrialProcess("train", attempt).wait(limits, threading.Event()) for _ in range(2)][-1]
 
 
 @pytest.mark.row("D7")
@@ -53,30 +59,8 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
     assert found.failure == (said if ends else None)
     assert found.device_peak_bytes == (told * GIB if driver is None else taken)
     warnings = [record.message for record in caplog.records]
-    expected = [
-        f"sweep.device_memory_budget: {WHY}; torch's own figure counts instead, and on a cpu nothing is limited"
-    ]
+    expected = [f"sweep.device_memory_budget: {WHY}; torch's own figure counts, and on a cpu nothing is limited"]
     assert warnings == (expected if driver is None else []), "once, however many trials"
-
-
-@pytest.mark.row("D8")
-@pytest.mark.row("F23")
-def test_a_limit_is_kept_while_the_database_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sign of life that waits for the database does not stop the watch over time."""
-    monkeypatch.setattr(runner, "SIGN_OF_LIFE", 0.1)
-    monkeypatch.setattr(
-        ProcessRunner, "_arguments", lambda self, job: [sys.executable, "-S", "-c", "import time; time.sleep(10)"]
-    )
-    back = threading.Event()
-    signs: list[bool] = []
-    ticket = TrialTicket(None, str(tmp_path), "s", 0, 0, ["score"], "score", None, None, 1, "g", "id")
-    (tmp_path / "trial-000").mkdir()
-    job = Job(ticket, tmp_path / "trial-000", [])
-    run = ProcessRunner("train", Limits(seconds=0.6), threading.Event())
-    found = run.run(job, UnderWay(lambda: signs.append(back.wait(20))))
-    assert signs == [], "one waits, and no other beside it"
-    back.set()
-    assert found.failure == "over its time: 1 s of sweep.trial_timeout=0.6"
 
 
 def test_without_a_budget_nobody_is_warned(

@@ -1,0 +1,337 @@
+"""One attempt at a trial: a process of its own that is watched, or a launch by one of Hydra's launchers."""
+
+import contextlib
+import functools
+import hashlib
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from hexlit.accelerate.machine import RESOURCES_FILE, ProcessEndedError, ProcessTree, ResourceSample, last_device_bytes
+from hexlit.files import remove_temporary
+from hexlit.lifeline import Lifeline
+from hexlit.tuning.space import quoted
+from hexlit.tuning.trial import VARIABLE, TrialTicket
+
+log = logging.getLogger(__name__)
+
+GIB = 2**30
+CONSOLE = "console.log"
+"""File in an attempt's folder with the output of its process."""
+SLURM = "submitit_slurm"
+_LOOK_EVERY = 0.5
+"""Seconds between two readings of a trial's memory."""
+_SPOKEN = (1, 2)
+"""Exit codes of errors that hexlit has explained itself."""
+_LONGEST_TEMPORARY = 70
+"""Characters of a path; a socket's path below a longer one could exceed 107 characters."""
+_SOFT_END = 15.0
+"""Seconds that a trial has to end by itself after a request."""
+_ASKED_EVERY = 10
+"""Seconds between two requests to Slurm's controller; each covers all jobs."""
+_GOES_ON = {"CONFIGURING", "REQUEUE_FED", "REQUEUE_HOLD", "RESIZING", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT"}
+_GOES_ON |= {"STOPPED", "SUSPENDED"}
+"""States of jobs that have not ended, in addition to those that submitit knows."""
+_NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
+
+
+@dataclass
+class Attempt:
+    """One attempt at a trial, and what it takes now."""
+
+    ticket: TrialTicket
+    overrides: list[str]
+    """Overrides of the task: those of the command line, and the trial's parameters."""
+    hydra_overrides: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    """Flags of the command line, such as --config-dir."""
+    folder: Path = Path()
+    """The attempt's own folder, which exists already."""
+    slot: IO[bytes] | None = None
+    """The device slot that the trial's process takes over."""
+    device: str = ""
+    host_bytes: int = 0
+    device_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of an attempt, seen from outside; the study has what the trial itself has told."""
+
+    failure: str | None = None
+    """Why it failed; None after a success."""
+    interrupted: bool = False
+    """Whether it ended with the sweep."""
+    seconds: float = 0.0
+    host_peak_bytes: int | None = None
+    device_peak_bytes: int | None = None
+
+
+WITH_THE_SWEEP = Ending(failure="interrupted with the sweep", interrupted=True)
+
+
+class NoProcessError(Exception):
+    """The system cannot start a process for a trial."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Most that a trial may take; None: no limit."""
+
+    host_bytes: float | None = None
+    device_bytes: float | None = None
+    seconds: float | None = None
+
+    def exceeded(self, seconds: float, sample: ResourceSample | None) -> str | None:
+        """The limit that `seconds` or `sample` exceeds, as a reason; None: no limit is exceeded."""
+        if self.seconds is not None and seconds > self.seconds:
+            return f"over its time: {seconds:.0f} s of sweep.trial_timeout={self.seconds:g}"
+        for name, limit, taken in (
+            ("memory_budget", self.host_bytes, None if sample is None else sample.host_bytes),
+            ("device_memory_budget", self.device_bytes, None if sample is None else sample.device_bytes),
+        ):
+            if limit is not None and taken is not None and taken > limit:
+                return f"over its memory budget: {taken / GIB:.2f} GiB of sweep.{name}={limit / GIB:g}"
+        return None
+
+
+class TrialProcess:
+    """The process of an attempt: `hexlit COMMAND OVERRIDES` in a session of its own, so that all its children end too.
+
+    Its output goes to `console.log` in the attempt's folder. It ends when this process does.
+    """
+
+    def __init__(self, command: str, attempt: Attempt) -> None:
+        """Start it; raises `NoProcessError` where the system cannot."""
+        self._attempt = attempt
+        self._lifeline = Lifeline()
+        self._peaks: dict[str, int | None] = {"host_peak_bytes": None, "device_peak_bytes": None}
+        ticket = replace(attempt.ticket, lifeline=self._lifeline.fileno())
+        folder, slot = attempt.folder, attempt.slot
+        arguments = [*attempt.flags, *attempt.overrides, *attempt.hydra_overrides]
+        arguments += ["hydra.sweeper.storage=null"]  # the ticket has it, and no file of the trial may
+        arguments += [f"hydra.run.dir={quoted(str(folder))}", "hydra.mode=RUN"]
+        try:
+            with (folder / CONSOLE).open("ab") as console:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "hexlit", command, *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    env=_environment(folder, ticket),
+                    start_new_session=True,
+                    pass_fds=[self._lifeline.fileno()] + ([] if slot is None else [slot.fileno()]),
+                )
+        except OSError as error:
+            self._lifeline.close()
+            raise NoProcessError(error.strerror or str(error)) from error
+        finally:
+            if slot is not None:
+                slot.close()  # the trial's process holds it from now on
+        self._lifeline.started()
+
+    def wait(self, limits: Limits, stop: threading.Event) -> Ending:
+        """Wait for the end, which comes at the `limits`, and soon after `stop` is set."""
+        began = time.monotonic()
+        process, folder = self._process, self._attempt.folder
+        try:
+            failure = self._watch(limits, stop)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            self._lifeline.close()
+            clean(folder)
+        if process.returncode in _SPOKEN:
+            lines = (folder / CONSOLE).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            failure = f"{failure}: {lines[-1].strip()[:300]}" if lines else failure
+        interrupted = failure is not None and stop.is_set()
+        return Ending(failure, interrupted, time.monotonic() - began, **self._peaks)
+
+    def _watch(self, limits: Limits, stop: threading.Event) -> str | None:
+        """Why the process failed, or None where its exit code is 0."""
+        began = time.monotonic()
+        with contextlib.ExitStack() as open_tree:
+            tree = None
+            with contextlib.suppress(ProcessEndedError):
+                tree = open_tree.enter_context(contextlib.closing(ProcessTree(self._process.pid)))
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return _describe(self._process.wait(_LOOK_EVERY))
+                if stop.is_set():
+                    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                        self._process.send_signal(signal.SIGINT)  # lets loggers and checkpoints end properly
+                        self._process.wait(_SOFT_END)
+                    return WITH_THE_SWEEP.failure
+                sample = None
+                with contextlib.suppress(ProcessEndedError):
+                    sample = None if tree is None else self._measure(tree, limits)
+                reason = limits.exceeded(time.monotonic() - began, sample)
+                if reason is not None:
+                    return reason  # at once: full memory hurts the other trials
+
+    def _measure(self, tree: ProcessTree, limits: Limits) -> ResourceSample:
+        sample = tree.sample()
+        if sample.device_bytes is None:
+            if limits.device_bytes is not None:
+                _warn_of_own_figure(sample.reasons.get("device_bytes", "not measured"))
+            folder = self._attempt.folder
+            seeds = sorted(folder.glob(f"seed-*/{RESOURCES_FILE}"))
+            sample = replace(sample, device_bytes=last_device_bytes(seeds[-1] if seeds else folder / RESOURCES_FILE))
+        for name, taken in (("host", sample.host_bytes), ("device", sample.device_bytes)):
+            self._peaks[f"{name}_peak_bytes"] = larger(self._peaks[f"{name}_peak_bytes"], taken)
+            setattr(self._attempt, f"{name}_bytes", taken or 0)
+        return sample
+
+
+@functools.cache
+def _warn_of_own_figure(why: str) -> None:
+    log.warning("sweep.device_memory_budget: %s; torch's own figure counts, and on a cpu nothing is limited", why)
+
+
+class Launches:
+    """Attempts by one of Hydra's launchers, one launch each.
+
+    A launched job cannot be recalled. When the sweep ends, its trial counts as interrupted, and the launcher decides
+    about the job.
+    """
+
+    def __init__(self, make: Callable[[], Any], stop: threading.Event, *, at_once: bool) -> None:
+        """`make()` gives a launcher that is set up. With `at_once` several launch in parallel, until `stop` is set."""
+        self._make = make
+        self._stop = stop
+        self._one_by_one = threading.Semaphore(1_000_000 if at_once else 1)
+
+    def run(self, attempt: Attempt) -> Ending:
+        """Launch the attempt, and wait for its end or that of the sweep."""
+        if attempt.slot is not None:
+            attempt.slot.close()
+        while not self._one_by_one.acquire(timeout=_LOOK_EVERY):
+            if self._stop.is_set():
+                return WITH_THE_SWEEP
+        try:
+            began, told = time.monotonic(), list[str | None]()
+            # In a thread of its own: this one has to notice when the sweep ends.
+            thread = threading.Thread(target=lambda: told.append(self._launch(attempt)), daemon=True)
+            thread.start()
+            while thread.is_alive():
+                thread.join(_LOOK_EVERY)
+                if self._stop.is_set():
+                    return WITH_THE_SWEEP
+            return Ending(failure=told[0], seconds=time.monotonic() - began)
+        finally:
+            self._one_by_one.release()
+
+    def _launch(self, attempt: Attempt) -> str | None:
+        from hydra.core.utils import JobStatus
+
+        overrides = [
+            *attempt.overrides,
+            "hydra.sweeper.storage=null",
+            f"hydra.sweep.dir={quoted(str(attempt.folder.parent))}",
+            f"hydra.sweep.subdir={quoted(attempt.folder.name)}",
+            f"+hydra.job.env_set.{VARIABLE}={quoted(attempt.ticket.encoded())}",
+        ]
+        try:
+            [result] = self._make().launch([overrides], initial_job_idx=attempt.ticket.number)
+        except (Exception, SystemExit) as error:  # a job that exits or is killed ends its launcher
+            ended = _NO_OUTPUT.match(str(error)) if type(error).__name__ == "UncompletedJobError" else None
+            return f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else named(error)
+        finally:
+            clean(attempt.folder)
+        return None if result.status == JobStatus.COMPLETED else named(result._return_value)
+
+
+class AskTheController(Callback):
+    """Makes submitit ask Slurm's controller before Hydra launches jobs there. Hydra builds it from `conf/`.
+
+    By default submitit asks `sacct` every ten minutes, and waits forever without accounting: a cancelled job leaves no
+    result file, and submitit would check nothing else.
+    """
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Called when a sweep is about to begin."""
+        if config.hydra.runtime.choices.get("hydra/launcher") == SLURM:
+            ask_the_controller()
+
+
+def ask_the_controller() -> None:
+    """Make submitit ask `squeue`."""
+    from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob
+
+    class QueueWatcher(SlurmInfoWatcher):
+        """Reads `squeue`, which forgets a job some minutes after its end."""
+
+        def _make_command(self) -> list[str] | None:
+            self._asked = self._registered - self._finished
+            # squeue rejects a number that it has forgotten, so all jobs of this user are listed.
+            return ["squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%N"] if self._asked else None
+
+        def read_info(self, string: bytes | str) -> dict[str, dict[str, str]]:
+            text = string if isinstance(string, str) else string.decode()
+            result = {job: {"JobID": job, "State": "ENDED", "NodeList": ""} for job in self._asked}
+            for line in text.splitlines():
+                job, state, nodes = (part.strip() for part in line.split("|"))
+                known = "PENDING" if state in _GOES_ON else state
+                result[job] = {"JobID": job, "State": known, "NodeList": nodes}
+            return result
+
+    SlurmJob.watcher = QueueWatcher(delay_s=_ASKED_EVERY)
+
+
+def clean(folder: Path) -> None:
+    """Remove the unfinished files that a process in `folder` left when it ended."""
+    remove_temporary(folder)
+    shutil.rmtree(_temporary_folder(folder), ignore_errors=True)
+
+
+def _temporary_folder(folder: Path) -> Path:
+    """The temporary folder of the attempt in `folder` and its libraries: inside it, unless that path is too long."""
+    own = folder / "tmp"
+    name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    return own if len(str(own)) <= _LONGEST_TEMPORARY else Path(tempfile.gettempdir()) / f"hexlit-trial-{name}"
+
+
+def _environment(folder: Path, ticket: TrialTicket) -> dict[str, str]:
+    """Environment of the process of an attempt."""
+    temporary = _temporary_folder(folder)
+    temporary.mkdir(mode=0o700, exist_ok=True)
+    # All trials share compiled code.
+    shared = {"TORCHINDUCTOR_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"hexlit-inductor-{os.getuid()}")}
+    kept = {name: value for name, value in os.environ.items() if name != "HYDRA_FULL_ERROR"}
+    return {**shared, **kept, VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)}
+
+
+def _describe(code: int) -> str | None:
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name if -code in set(signal.Signals) else f'signal {-code}'}"
+    return f"exit code {code}" if code else None
+
+
+def first_line(error: BaseException) -> str:
+    """First line of the message of `error`."""
+    return (str(error).strip().splitlines() or ["no message"])[0]
+
+
+def named(error: BaseException) -> str:
+    """The type of `error`, and the first line of its message."""
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
+def larger(one: int | None, other: int | None) -> int | None:
+    """The larger of two numbers, where both are known."""
+    return max((number for number in (one, other) if number is not None), default=None)
