@@ -21,8 +21,8 @@ from hexlit.hex.records.game import RecordError
 from hexlit.hex.records.variations import Variation, read_variations
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.interruption import says_how_to_continue
-from hexlit.reporting.game import ShownGame, draw_game, result_of
-from hexlit.reporting.game_svg import game_svg
+from hexlit.reporting.board import ShownGame, draw_game, result_of
+from hexlit.reporting.board_svg import game_svg
 from hexlit.reporting.games import ReadingProgress, export_page, import_page, overview_page, verdict_page
 from hexlit.reporting.page import Page
 from hexlit.reporting.text import show as show_page

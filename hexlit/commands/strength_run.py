@@ -40,8 +40,9 @@ from hexlit.commands.run_folder import PARTS_FILE, RESULTS_FILE, claim, settings
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, replacing, write_text_atomic
 from hexlit.interruption import says_how_to_continue
-from hexlit.reporting.board_image import openings_image
-from hexlit.reporting.charts import draw_data
+from hexlit.reporting.board_svg import board_picture
+from hexlit.reporting.figures import draw_data
+from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.screen import work_bar
 from hexlit.reporting.strength import growth_chart, reliability_charts, search_table, strength_page
 from hexlit.reporting.text import as_rows, terminal
@@ -346,4 +347,5 @@ def _log_levels(run: TrackedRun, document: Document) -> None:
         for kind, levels in document["optimality"].items():
             row[f"strength/{kind}_optimality"] = levels[step]["all"]["share"]
         run.log({name: value for name, value in row.items() if value is not None}, step)
-        run.picture("strength/opening_map", openings_image(level["map"], openings["truth"]), step)
+        board = OpeningsBoard("", level["map"], openings["truth"])
+        run.picture("strength/opening_map", board_picture(board)[1], step)

@@ -94,7 +94,7 @@ def drawn(figure: Figure) -> bytes:
     """The SVG of the figure."""
     if isinstance(figure.data, bytes):
         return figure.data
-    from hexlit.reporting.charts import draw_data
+    from hexlit.reporting.figures import draw_data
 
     return draw_data(figure.data)
 

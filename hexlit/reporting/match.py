@@ -10,7 +10,7 @@ from rich.console import Console
 from hexlit.hex.board import Board
 from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import stone_cells
-from hexlit.reporting.game import result_of, step_game
+from hexlit.reporting.board import result_of, step_game
 from hexlit.reporting.page import (
     Boards,
     Cell,

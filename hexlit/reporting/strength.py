@@ -5,7 +5,7 @@ from typing import Any
 
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
-from hexlit.reporting.game import step_game
+from hexlit.reporting.board import step_game
 from hexlit.reporting.page import (
     Block,
     Boards,

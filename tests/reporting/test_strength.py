@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hexlit.errors import UsageError
 from hexlit.reporting.board import WRONG_STYLE, draw_openings
-from hexlit.reporting.charts import draw_data
+from hexlit.reporting.figures import draw_data
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Facts, Page
 from hexlit.reporting.run_files import read_run
@@ -262,10 +261,3 @@ def test_opening_map_of_judgements_without_truth_marks_nothing() -> None:
     assert text.plain.splitlines()[1].split() == ["1", "W", "L"]
     assert text.plain.splitlines()[2].split() == ["2", "?", "W"]
     assert "!" not in text.plain
-
-
-def test_opening_map_that_is_no_square_board_is_refused() -> None:
-    with pytest.raises(UsageError, match="map of 5 cells"):
-        draw_openings([True] * 5)
-    with pytest.raises(UsageError, match="3 true openings for a map of 4 cells"):
-        draw_openings([True] * 4, [True] * 3)
