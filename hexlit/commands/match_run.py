@@ -36,8 +36,8 @@ from hexlit.commands.run_folder import settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.interruption import says_how_to_continue
-from hexlit.reporting.match import MatchProgress, match_page, ratings
-from hexlit.reporting.screen import Waiting
+from hexlit.reporting.match import match_page, ratings
+from hexlit.reporting.screen import Counting, Waiting
 from hexlit.reporting.text import as_rows, show
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
     title = f"{title_of(specs)} on {log.size}x{log.size}"
     with (
         workers_elsewhere(config, specs, tournament, factory, console) as elsewhere,
-        MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
+        Counting(title, tournament.games, done=before, console=console) as progress,
     ):
         tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started

@@ -1,46 +1,13 @@
-"""Collections of games: progress of reading, results, and contents."""
+"""Collections of games: what was read, written and found wrong, and their contents."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
-
 from hexlit.reporting.page import Block, Cell, Column, Facts, Notes, Page, Section, Table, table
 from hexlit.reporting.quantities import format_bytes, format_count, format_duration, format_rate, format_share
-from hexlit.reporting.screen import Counting
 
 _BARS = 12  # lines of the histogram of lengths, at most
 _STEPS = (1, 2, 5, 10, 20, 50, 100)  # number of moves that a bar may cover
-
-
-class ReadingProgress(Counting):
-    """Shows the bytes and games read so far, the speed, and the time left.
-
-    A bar on a terminal, elsewhere a line every ten seconds.
-
-    Args:
-        size: bytes to read.
-        title: present activity.
-    """
-
-    def __init__(self, size: int, title: str, *, console: Console | None = None) -> None:
-        super().__init__(title, size, console=console or Console(stderr=True), transient=True)
-        self._started = time.monotonic()
-
-    @property
-    def amount(self) -> str:
-        return f"{100 * self.done / max(1, self.total):.0f}%"
-
-    def update(self, position: int, games: int) -> None:
-        """Show that `position` bytes and `games` games have been read."""
-        seconds = max(time.monotonic() - self._started, 1e-9)
-        self.done = position
-        left = (self.total - position) * seconds / position if position else None
-        self.facts = [f"{format_bytes(position)} of {format_bytes(self.total)}", f"{format_count(games)} games"]
-        self.facts += [f"{format_rate(games / seconds)} games/s", f"{format_duration(left)} left"]
-        if self.line_due():
-            self.say(", ".join(self.facts))
 
 
 def import_page(result: Mapping[str, Any], target: str) -> Page:

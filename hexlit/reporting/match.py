@@ -1,11 +1,8 @@
-"""A match: its progress on the terminal, and its report."""
+"""The report of a match."""
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from rich.console import Console
 
 from hexlit.hex.board import Board
 from hexlit.hex.record import GameRecord
@@ -26,44 +23,12 @@ from hexlit.reporting.page import (
     table,
 )
 from hexlit.reporting.quantities import DASH, format_count, format_duration, format_rate, format_share
-from hexlit.reporting.screen import Counting
 
 MOST_GAMES = 400
 """Most games in one page."""
 _MOST_COLUMNS = 12  # players in the cross table of a terminal
 _MOST_NOTES = 5  # reasons of forfeits
 _SIGNS = {"at least": "≥ ", "at most": "≤ "}
-
-
-class MatchProgress(Counting):
-    """Shows the games played so far, the speed, and the time left.
-
-    A bar on a terminal, elsewhere a line every ten seconds. The speed counts from the first game on: kernels may have
-    been compiled before it.
-
-    Args:
-        games: games of the whole match.
-        done: games that were finished before.
-    """
-
-    def __init__(
-        self, games: int, *, done: int = 0, title: str = "hexlit match", console: Console | None = None
-    ) -> None:
-        super().__init__(title, games, done=done, console=console)
-        self._first: tuple[float, int] | None = None  # time of the first finished games, and their number
-
-    def advance(self, games: int) -> None:
-        """Show that `games` more games are finished."""
-        self.done += games
-        now = time.monotonic()
-        self._first = self._first or (now, self.done)
-        rate = (self.done - self._first[1]) / max(now - self._first[0], 1e-9)
-        if rate:
-            left = format_duration((self.total - self.done) / rate)
-            self.facts = [f"{format_rate(rate)} games/s", f"{left} left" if self.done < self.total else ""]
-        if self.line_due():
-            played = f"{format_count(self.done)} of {format_count(self.total)} games"
-            self.say(", ".join(text for text in (played, *self.facts) if text))
 
 
 def match_page(

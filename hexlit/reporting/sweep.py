@@ -8,15 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.progress_bar import ProgressBar
-from rich.table import Table as Grid
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from hexlit.reporting.page import Block, Cell, Column, Facts, Figure, Figures, Notes, Page, Row, Section, Table, table
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure
-from hexlit.reporting.screen import Display
+from hexlit.reporting.screen import Bar, Display, bars_table
 from hexlit.reporting.text import table_for
 
 FLAGS = {
@@ -238,7 +235,7 @@ class SweepDisplay(Display):
 
     def __init__(self, title: str, *, console: Console | None = None, live: bool | None = None) -> None:
         """`live` None decides by the console."""
-        super().__init__(console or Console(highlight=False), live=live, transient=True)
+        super().__init__(console, live=live)
         self._title = title
         self._document: Mapping[str, Any] | None = None
         self._told: tuple[object, ...] = ()
@@ -252,31 +249,25 @@ class SweepDisplay(Display):
             return
         self._told = changed
         line = " · ".join([progress_line(document), *news])
-        self.console.file.write(f"{time.strftime('%H:%M:%S')}  {line}\n")
-        self.console.file.flush()
+        self.line(f"{time.strftime('%H:%M:%S')}  {line}")
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        document = self._document
-        title = Text(self._title, "bold")
+        document, width = self._document, self.console.width - 4
         if document is None:
-            return Panel(Text("reading", "dim"), title=title, title_align="left", border_style="dim")
+            return self.framed(self._title, Text("reading", "dim"))
         progress = document["progress"]
-        parts: list[RenderableType] = []
-        line = Grid.grid(padding=(0, 2, 0, 0))
-        done = min(progress["done"], progress["of"] or progress["done"])
-        bar = ProgressBar(total=progress["of"], completed=done, complete_style="green", width=24)
-        line.add_row(*([bar] if progress["of"] else []), Text(progress_line(document), "cyan"))
-        parts += [line, Text(best_line(document))]
+        share = progress["of"] and min(1.0, progress["done"] / progress["of"])
+        bars = bars_table([Bar("trials", share, f"{progress['done']}", [progress_line(document)])], width)
+        parts: list[RenderableType] = [bars, Text(best_line(document))]
+        ended = [trial for trial in document["trials"] if trial["state"] != "running"]
         running = [trial for trial in document["trials"] if trial["state"] == "running"]
         if running:
-            parts += [Text(), table_for(running_table(running), self.console.width - 4)]
-        ended = [trial for trial in document["trials"] if trial["state"] != "running"]
+            parts += [Text(), table_for(running_table(running), width)]
         if ended:
             board = leaderboard({**document, "trials": ended}, {}, together=True)
-            parts += [Text(), table_for(board, self.console.width - 4, _LIVE_ROWS)]
-        parts += [Text(problem, "red") for problem in document["problems"]]
-        return Panel(Group(*parts), title=title, title_align="left", border_style="dim")
+            parts += [Text(), table_for(board, width, _LIVE_ROWS)]
+        return self.framed(self._title, *parts, *(Text(problem, "red") for problem in document["problems"]))
 
 
 def progress_line(document: Mapping[str, Any]) -> str:

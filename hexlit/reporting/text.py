@@ -10,7 +10,6 @@ from rich import table as rich
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from hexlit.reporting.board import SIDES, draw_board, draw_openings
 from hexlit.reporting.page import Block, Boards, Cell, Column, Facts, Notes, OpeningsBoard, Page, PositionBoard, Table
 from hexlit.reporting.screen import GAP
 
@@ -139,6 +138,8 @@ def _text(cell: Cell) -> Text:
 
 
 def _board(board: OpeningsBoard | PositionBoard) -> Text:
+    from hexlit.reporting.board import SIDES, draw_board, draw_openings  # brings Numba, which other pages do not need
+
     title = Text(f"{board.title}\n", "bold")
     if isinstance(board, OpeningsBoard):
         values = [value > 0 for value in board.values] if board.exact else board.values

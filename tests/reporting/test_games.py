@@ -1,13 +1,10 @@
 """Piles of games on the terminal: progress and tables."""
 
 import io
-import re
-import time
 
 from rich.console import Console
 
 from hexlit.reporting.games import (
-    ReadingProgress,
     export_page,
     histogram,
     import_page,
@@ -82,14 +79,3 @@ def test_a_histogram_has_a_row_a_class_and_its_longest_bar_has_the_full_width() 
     assert shown[:3] == [("10 to 19", "1", 0.0025), ("20 to 29", "0", 0.0), ("30 to 39", "200", 0.5)]
     assert shown[-1] == ("80 to 89", "400", 1.0)
     assert len(histogram(dict.fromkeys(range(1, 600), 1)).rows) <= 12
-
-
-def test_away_from_a_terminal_progress_is_a_line_now_and_then() -> None:
-    console = Console(file=io.StringIO())
-    with ReadingProgress(4096, "importing", console=console) as progress:
-        progress.update(1024, 50)
-        progress._started, progress._next_line = time.monotonic() - 10, 0.0
-        progress.update(2048, 100)
-        progress.update(3072, 150)
-    (line,) = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert re.fullmatch(r"2.00 KiB of 4.00 KiB, 100 games, (9.99|10.0) games/s, 10.0 s left", line)

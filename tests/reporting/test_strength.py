@@ -9,11 +9,10 @@ import pytest
 from rich.console import Console
 
 from hexlit.reporting.board import WRONG_STYLE, draw_openings
-from hexlit.reporting.figures import draw_data
-from hexlit.reporting.html import render
+from hexlit.reporting.html import drawn, render
 from hexlit.reporting.page import Facts, Page
 from hexlit.reporting.run_files import read_run
-from hexlit.reporting.strength import growth_chart, hex_sections, reliability_charts, share_cell, strength_page
+from hexlit.reporting.strength import figures_of, hex_sections, share_cell, strength_page
 from hexlit.reporting.text import markdown, show
 from tests.reporting.documents import checked, make_run
 from tests.reporting.test_game_viewer import record
@@ -200,7 +199,7 @@ def test_a_board_without_truth_is_drawn_without_it() -> None:
     openings = {"truth": None, "levels": [level | {"right": None} for level in TRUTH["openings"]["levels"]]}
     document = TRUTH | {"openings": openings}
     assert "wrong" not in printed(document)
-    assert b"openings right" not in draw_data(growth_chart(document)[2])
+    assert b"openings right" not in drawn(figures_of(document)[0])
     assert "Solved" not in checked(render(strength_page(document))).text
 
 
@@ -214,9 +213,8 @@ def test_a_search_is_told_with_its_strength_and_its_cost() -> None:
 
 
 def test_figures_are_drawn_with_their_labels() -> None:
-    ((_, _, reliability),) = reliability_charts(TRUTH)
-    for chart, part in ((reliability, b"no search: Brier 0.200"), (growth_chart(TRUTH)[2], b"openings right, of 4")):
-        figure = draw_data(chart)
+    growth, reliability = map(drawn, figures_of(TRUTH))
+    for figure, part in ((reliability, b"no search: Brier 0.200"), (growth, b"openings right, of 4")):
         ElementTree.fromstring(figure)
         assert part in figure
 
