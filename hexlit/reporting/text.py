@@ -102,27 +102,23 @@ def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
     for place, column in enumerate(block.columns):
         longest = max((line[place].cell_len for line in texts), default=0)
         word = max(map(len, column.heading.split()), default=0)
-        least.append(max(word, longest if column.number else min(longest, _NARROWEST[column.kept])))
         whole.append(max(len(column.heading), longest))
+        least.append(max(word, longest if column.number else min(longest, _NARROWEST[column.kept])))
     kept = list(range(len(block.columns)))
-    while sum(least[place] + GAP for place in kept) > width:
-        ranked = [place for place in kept if block.columns[place].rank]
-        if not ranked:
-            break
-        kept.remove(max(ranked, key=lambda place: (block.columns[place].rank, place)))
-    room = width - sum(least[place] + GAP for place in kept)
+    for place in sorted(kept, key=lambda place: (-block.columns[place].rank, -place)):
+        if block.columns[place].rank and sum(least[one] + GAP for one in kept) > width:
+            kept.remove(place)
     headed = any(column.heading for column in block.columns)
-    shown = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_header=headed)
-    fitted: dict[int, int | None] = dict.fromkeys(kept)
-    for place in sorted(kept, key=lambda place: whole[place] - least[place]) if room >= 0 else ():
-        fitted[place] = least[place] + (more := min(room, whole[place] - least[place]))
-        room -= more
-    for place, size in fitted.items():
-        side: Literal["right", "left"] = "right" if block.columns[place].number else "left"
-        shown.add_column(Text(block.columns[place].heading), justify=side, overflow="fold", width=size)
-    for number, line in enumerate(texts):
-        shown.add_row(*(line[place] for place in kept), style="bold" if number == block.best else "")
-    return shown
+    drawn = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_header=headed)
+    sizes = whole if sum(whole[place] + GAP for place in kept) <= width else least
+    for place in kept:
+        number = block.columns[place].number
+        side: Literal["right", "left"] = "right" if number else "left"
+        size = sizes[place] if number else None
+        drawn.add_column(Text(block.columns[place].heading), justify=side, overflow="fold", width=size)
+    for row, line in enumerate(texts):
+        drawn.add_row(*(line[place] for place in kept), style="bold" if row == block.best else "")
+    return drawn
 
 
 def _text(cell: Cell) -> Text:

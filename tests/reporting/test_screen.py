@@ -52,7 +52,7 @@ def training(width: int) -> str:
     ("width", "there", "gone"),
     [
         (60, ["epoch", "time", "loss", "openings"], ["value", "positions ", "score"]),
-        (80, ["epoch", "time", "policy", "value", "loss", "openings", "search optimal"], ["score"]),
+        (80, ["epoch", "time", "policy", "value", "loss", "openings"], ["score"]),
         (120, ["policy", "value", "search optimal", "policy optimal", "positions", "score"], []),
         (200, ["policy", "value", "policy optimal", "positions", "score"], []),
     ],
