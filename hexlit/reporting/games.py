@@ -53,12 +53,8 @@ def overview_page(overview: Mapping[str, Any]) -> Page:
     ]
 
     def row(names: Sequence[str], line: Mapping[str, Any], won: str) -> list[str]:
-        return [
-            *names,
-            f"{line['games']:,}",
-            format_share(line["games"] / games),
-            format_share(line[won] / line["games"]),
-        ]
+        shares = [format_share(line["games"] / games), format_share(line[won] / line["games"])]
+        return [*names, f"{line['games']:,}", *shares]
 
     sections = [Section("Lengths", [histogram({int(length): n for length, n in overview["lengths"].items()})])]
     if openings := overview["openings"]:

@@ -1,13 +1,14 @@
 """A report as text: for a terminal of 60 to 200 columns, as Markdown, and as rows for programs."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from math import isqrt
 from typing import Any, Literal
 
 import numpy as np
 from rich import table as rich
-from rich.console import Console, Group, RenderableType
+from rich.columns import Columns
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from hexlit.reporting.page import Block, Boards, Cell, Column, Facts, Notes, OpeningsBoard, Page, PositionBoard, Table
@@ -62,9 +63,10 @@ def _drawn(block: Block, console: Console, title: str, rows: int | None) -> Iter
     elif isinstance(block, Facts):
         if block.title:
             yield Text(block.title, "bold")
-        yield from facts_tables(block.entries, width)
+        facts = [Text.assemble((name, "dim"), "\n", (figure, "bold green")) for name, figure in block.entries]
+        yield Columns(facts, padding=(0, GAP))
     elif isinstance(block, Boards):
-        yield _side_by_side([_board(board) for board in block.boards], width)
+        yield Columns([_board(board) for board in block.boards], padding=(0, 2 * GAP))
     elif isinstance(block, Table):
         if block.caption and block.caption != title:
             yield Text(block.caption, "italic" if title else "bold")
@@ -74,25 +76,6 @@ def _drawn(block: Block, console: Console, title: str, rows: int | None) -> Iter
         yield table_for(block, width, rows)
         if rows is not None and len(block.rows) > rows:
             yield Text(f"and {len(block.rows) - rows} more{block.rest and f' in {block.rest}'}", "dim")
-
-
-def facts_tables(entries: Iterable[tuple[str, str]], width: int) -> Iterator[rich.Table]:
-    """The names above the figures, in as many rows as `width` needs."""
-    lines: list[list[tuple[str, str]]] = []
-    room = 0
-    for name, figure in entries:
-        needed = max(len(name), len(figure)) + GAP
-        if not lines or needed > room:
-            lines.append([])
-            room = width
-        lines[-1].append((name, figure))
-        room -= needed
-    for line in lines:
-        shown = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim")
-        for name, _ in line:
-            shown.add_column(Text(name), justify="right")
-        shown.add_row(*(Text(figure, "bold green") for _, figure in line))
-        yield shown
 
 
 def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
@@ -143,18 +126,6 @@ def _board(board: OpeningsBoard | PositionBoard) -> Text:
     cells = np.array(board.cells, np.int8)
     drawn = draw_board(cells, isqrt(len(cells)), board.marks, last=board.ring)
     return Text.assemble(title, drawn, (f"\n{SIDES}", "dim"))
-
-
-def _side_by_side(boards: Sequence[Text], width: int) -> RenderableType:
-    """As many boards in a row as there is room for."""
-    widest = max((line.cell_len for board in boards for line in board.split("\n")), default=1)
-    count = max(1, (width + 4) // (widest + 4))
-    lines = []
-    for place in range(0, len(boards), count):
-        line = rich.Table.grid(padding=(0, 4, 0, 0))
-        line.add_row(*boards[place : place + count])
-        lines.append(line)
-    return Group(*lines)
 
 
 def markdown(page: Page) -> str:

@@ -27,7 +27,7 @@ def test_an_import_is_told_with_every_reason_and_whole_places() -> None:
     document = {"read": 12427, "imported": 9900, "plies": 383524, "in_store": 9900, "seconds": 3.0}
     text = printed(import_page({**document, "games_per_second": 4142, "dropped": TALLY, "noted": {}}, "store"))
     names, values = text.splitlines()[:2]
-    assert names.split("  ")[-1] == "games/s"
+    assert names.split()[-1] == "games/s"
     assert values.split() == ["12,427", "9,900", "383,524", "9,900", "3.0", "s", "4.14k"]
     assert f"2,527  duplicate, such as {TALLY['duplicate']['place']}\n" in text
     assert "To be known" not in text
