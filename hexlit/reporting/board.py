@@ -52,20 +52,14 @@ def draw_board(cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = 
     board.append(f"   {letters}\n", BLACK_STYLE)
     for row in range(size):
         board.append(f"{' ' * row}{row + 1:>2}", WHITE_STYLE)
-        gaps = [" "] * (size + 1)
-        if last is not None and last // size == row:
-            gaps[last % size : last % size + 2] = "()"
-        for column in range(size):
-            cell = row * size + column
-            board.append(gaps[column], MARK_STYLE if gaps[column] != " " else None)
-            symbol, style = _STONES[int(cells[cell])]
+        gaps = dict(zip((last, last + 1), "()", strict=True)) if last is not None and last // size == row else {}
+        for cell in range(row * size, (row + 1) * size):
+            symbol, look = _STONES[int(cells[cell])]
             if cell in marks:
-                symbol, style = ("*", MARK_STYLE) if symbol == "." else (symbol, f"{style} reverse")
-            board.append(symbol, style)
-        board.append(gaps[size], MARK_STYLE if gaps[size] != " " else None)
-        board.append(f"{row + 1}\n", WHITE_STYLE)
-    board.append(f"{' ' * (size + 3)}{letters}", BLACK_STYLE)
-    return board
+                symbol, look = ("*", MARK_STYLE) if symbol == "." else (symbol, f"{look} reverse")
+            board.append(gaps.get(cell, " "), MARK_STYLE).append(symbol, look)
+        board.append(gaps.get((row + 1) * size, " "), MARK_STYLE).append(f"{row + 1}\n", WHITE_STYLE)
+    return board.append(f"{' ' * (size + 3)}{letters}", BLACK_STYLE)
 
 
 def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] | None = None) -> Text:
@@ -85,10 +79,10 @@ def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] |
     for row in range(size):
         board.append(" " * (row * _CELL // 2) + f"{row + 1:>3} ", "bold")
         for cell in range(row * size, (row + 1) * size):
-            value = judged[cell]
-            judgement = value is not None and not math.isnan(value)
-            mistaken = truth is not None and judgement and not judged_right(value, truth[cell])
-            board.append(_label(value, mistaken), WRONG_STYLE if mistaken else _style(value))
+            value = None if judged[cell] is None or math.isnan(judged[cell] or 0) else judged[cell]
+            wrong = truth is not None and value is not None and not judged_right(value, truth[cell])
+            look = DOUBT_STYLE if value is None else WIN_STYLE if value > 0 else LOSS_STYLE
+            board.append(f"{_judgement(value):>3}{'!' if wrong else ' '}", WRONG_STYLE if wrong else look)
         board.append("\n")
     board = Text.assemble(board, "    ", (" wins ", WIN_STYLE), (" loses ", LOSS_STYLE))
     board.no_wrap = True
@@ -98,17 +92,10 @@ def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] |
     return board
 
 
-def _label(value: bool | float | None, mistaken: bool) -> str:
-    if value is None or math.isnan(value):
-        return " ?  "
-    shown = ("W" if value else "L") if isinstance(value, bool) else format_hundredths(max(-0.99, min(0.99, value)))
-    return f"{shown:>3}{'!' if mistaken else ' '}"
-
-
-def _style(value: bool | float | None) -> str:
-    if value is None or math.isnan(value):
-        return DOUBT_STYLE
-    return WIN_STYLE if value > 0 else LOSS_STYLE
+def _judgement(value: bool | float | None) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "? ", True: "W", False: "L"}[value]
+    return format_hundredths(max(-0.99, min(0.99, value)))
 
 
 _MOVES_A_LINE = 8

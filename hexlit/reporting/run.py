@@ -144,14 +144,15 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
         command: the command that continues the run.
     """
     why, done, asked, proof = (ending.get(name) for name in ("why", "epochs", "asked", "proof"))
-    if why == "proved":
-        assert proof is not None
-        figures = _figures(_counted(proof["figures"], proof))
-        return [f"Proved after {_epochs(done)} of at most {asked}: {figures}, {_in_a_row(proof['evaluations'])}."]
+    if why == "proved" and proof is not None:
+        return [f"Proved after {_epochs(done)} of at most {asked}: {_proof(proof['figures'], proof)}."]
     after = strength.get("measured_after")
     reached = _figures(strength) or "nothing measured yet"
     reached += f", measured after {_epochs(after)}" if isinstance(after, int) and after != done else ""
-    wanted = "" if proof is None else _wanted(proof)
+    wanted = ""
+    if proof is not None:
+        running = f"; so far in {proof['running']}" if proof["running"] else ""
+        wanted = f" (wanted: {_proof(proof['least'], proof)}{running})"
     if why == "epochs":
         epochs = "the one epoch" if done == 1 else f"all {done} epochs"
         return [] if proof is None else [f"Not proved in {epochs}: {reached}{wanted}."]
@@ -170,21 +171,12 @@ def _figures(figures: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {text}" for name, text in format_strength(figures).items() if name not in LEFT_OUT)
 
 
-def _wanted(proof: Mapping[str, Any]) -> str:
-    """The conditions of a proof, in brackets."""
-    running = f"; so far in {proof['running']}" if proof["running"] else ""
-    return f" (wanted: {_figures(_counted(proof['least'], proof))}, {_in_a_row(proof['evaluations'])}{running})"
-
-
-def _counted(figures: Mapping[str, float], proof: Mapping[str, Any]) -> dict[str, object]:
-    """The figures of a proof; openings as whole numbers beside their total."""
-    openings = proof["least"].get("openings_right")
-    whole = {} if openings is None else {"openings": int(openings), "openings_right": int(figures["openings_right"])}
-    return {**figures, **whole}
-
-
-def _in_a_row(evaluations: int) -> str:
-    return "in one evaluation" if evaluations == 1 else f"in {evaluations} evaluations in a row"
+def _proof(figures: Mapping[str, float], proof: Mapping[str, Any]) -> str:
+    """The figures of a proof, openings as whole numbers beside their total, and the number of its evaluations."""
+    if (openings := proof["least"].get("openings_right")) is not None:
+        figures = {**figures, "openings": int(openings), "openings_right": int(figures["openings_right"])}
+    count = proof["evaluations"]
+    return f"{_figures(figures)}, " + ("in one evaluation" if count == 1 else f"in {count} evaluations in a row")
 
 
 def _epochs(count: Any) -> str:

@@ -1,6 +1,7 @@
 """Strength: the sections of a run of Hex in its report, and the report of `hexlit strength`."""
 
 from collections.abc import Mapping, Sequence
+from math import isqrt
 from typing import Any
 
 from hexlit.hex.notation import format_cell
@@ -37,7 +38,6 @@ MAP_LEGEND = (
 KINDS = {"games": "positions from games", "random": "random cells"}
 """Kinds of positions in a document, and their names."""
 _SHOWN_ROWS = 12  # evaluations in the table of a run
-_STONES = {1: "Black", -1: "White"}
 _BY_VALUE = {
     "value_openings_right": "openings",
     "value_sign_accuracy": "right side",
@@ -159,14 +159,11 @@ def mistakes_section(files: RunFiles) -> Section | None:
         lines.append(f"These are the first {len(mistakes)}.")
     boards = []
     for one in mistakes:
-        played = format_cell(int(one["move"]), round(len(one["cells"]) ** 0.5))
-        title = f"{_STONES[one['to_move']]} to move: {played} loses; value {one['value']:+.2f}"
-        boards.append(pages.PositionBoard(title, one["cells"], one["winning"], int(one["move"])))
-    blocks: list[Block] = [Notes(lines)]
-    if boards:
-        blocks.append(Notes(["Shaded cells win; the ring is on the searched move."], "quiet"))
-        blocks.append(Boards(boards))
-    return Section("Wins given away", blocks, detail=True)
+        move, mover = int(one["move"]), "Black" if one["to_move"] > 0 else "White"
+        title = f"{mover} to move: {format_cell(move, isqrt(len(one['cells'])))} loses; value {one['value']:+.2f}"
+        boards.append(pages.PositionBoard(title, one["cells"], one["winning"], move))
+    legend = Notes(["Shaded cells win; the ring is on the searched move."] if boards else [], "quiet")
+    return Section("Wins given away", [Notes(lines), legend, Boards(boards)], detail=True)
 
 
 def selfplay_section(files: RunFiles) -> Section | None:
@@ -235,12 +232,12 @@ def truth_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def level_name(simulations: int) -> str:
     """`no search`, `64`."""
-    return "no search" if simulations == 0 else shown(simulations, "count")
+    return f"{simulations:,}" if simulations else "no search"
 
 
 def judged_by(simulations: int) -> str:
     """The judge with `simulations` simulations, in words."""
-    return "the value alone" if simulations == 0 else f"searched, {simulations:,} simulations"
+    return f"searched, {simulations:,} simulations" if simulations else "the value alone"
 
 
 def share_cell(share: Mapping[str, Any]) -> Cell:
