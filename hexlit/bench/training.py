@@ -4,6 +4,7 @@ Also the best batch size of a machine, and the CPU beside the accelerator.
 """
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -196,20 +197,10 @@ def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> M
     parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
     fits, micro = module.micro_batch == profile.micro_batch, module.micro_batch
     rates = [profile.train_batch / seconds for seconds in laps.seconds]
-    return line_of(
-        what,
-        unit,
-        profile,
-        precision,
-        rates,
-        first_call_seconds=laps.first_seconds,
-        compile_seconds=compile_seconds,
-        milliseconds=1000 * profile.train_batch / median(rates),
-        peak_bytes=peak,
-        load_share=spent["load"] / whole,
-        fits=fits,
-        detail=parts + ("" if fits else f", micro-batch {micro} as memory ran out"),
-    )
+    more = {"first_call_seconds": laps.first_seconds, "compile_seconds": compile_seconds, "peak_bytes": peak}
+    more |= {"milliseconds": 1000 * profile.train_batch / median(rates), "load_share": spent["load"] / whole}
+    detail = parts + ("" if fits else f", micro-batch {micro} as memory ran out")
+    return line_of(what, unit, profile, precision, rates, fits=fits, detail=detail, **more)
 
 
 class Endless(IterableDataset[Any]):
@@ -291,11 +282,9 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
     Raises:
         UsageError: none of them fits into memory.
     """
-    fitting = {
-        batch: line.median
-        for batch, line in rates.items()
-        if line.median is not None and line.fits and not (cap and line.peak_bytes and line.peak_bytes > cap * GIB)
-    }
+    most = (cap or math.inf) * GIB
+    there = {batch: one for batch, one in rates.items() if one.fits and (one.peak_bytes or 0) <= most}
+    fitting = {batch: one.median for batch, one in there.items() if one.median is not None}
     if not fitting:
         raise UsageError(f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}")
     best = max(fitting.values())

@@ -38,20 +38,9 @@ def _cells(line: Any) -> list[str]:
     def shown(value: float | None, form: str, unit: str = "") -> str:
         return DASH if value is None else f"{value:{form}}{unit}"
 
-    spread = DASH
-    if line.lower_quartile is not None and line.upper_quartile is not None:
-        spread = f"{line.lower_quartile:,.0f} – {line.upper_quartile:,.0f}"
-    return [
-        line.what,
-        line.precision,
-        line.device,
-        str(line.threads or DASH),
-        shown(line.median, ",.0f", f" {line.unit}"),
-        spread,
-        shown(line.milliseconds, ",.1f"),
-        shown(line.refresh_milliseconds, ",.1f", " ms"),
-        shown(line.first_call_seconds, ".2f", " s"),
-        shown(line.compile_seconds, ".1f", " s"),
-        DASH if line.peak_bytes is None else f"{line.peak_bytes / 2**20:,.0f} MiB",
-        line.detail,
-    ]
+    spread = f"{shown(line.lower_quartile, ',.0f')} – {shown(line.upper_quartile, ',.0f')}"
+    cells = [line.what, line.precision, line.device, str(line.threads or DASH)]
+    cells += [shown(line.median, ",.0f", f" {line.unit}"), DASH if line.lower_quartile is None else spread]
+    cells += [shown(line.milliseconds, ",.1f"), shown(line.refresh_milliseconds, ",.1f", " ms")]
+    cells += [shown(line.first_call_seconds, ".2f", " s"), shown(line.compile_seconds, ".1f", " s")]
+    return [*cells, shown(line.peak_bytes and line.peak_bytes / 2**20, ",.0f", " MiB"), line.detail]

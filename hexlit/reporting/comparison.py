@@ -129,12 +129,16 @@ def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: flo
     for run, rate, count in zip(runs, rates, workers, strict=True):
         pace = _pace(rates[0], rate)
         share = None if pace is None or workers[0] is None or count is None else pace * workers[0] / count
-        cells = [
-            DASH if pace is None else f"{pace:.2f}×",
-            cell(count, "count"),
-            DASH if share is None else f"{share:.0%}",
-        ]
-        rows.append([run.name, *cells, *(text for number in lengths for text in rate.costs(number, price))])
+        texts = [DASH if pace is None else f"{pace:.2f}×", DASH if share is None else f"{share:.0%}"]
+        rows.append(
+            [
+                run.name,
+                texts[0],
+                cell(count, "count"),
+                texts[1],
+                *(text for number in lengths for text in rate.costs(number, price)),
+            ]
+        )
     line = "At the rates that each run measured on its machine. Efficiency: pace by worker beside the first run's."
     line += f" An hour costs {price:g}." if price is not None else " price=2.50 adds what an hour costs."
     return Section("Cost", [Notes([line], "quiet"), table("Hours and cost by epochs", headings, rows)])

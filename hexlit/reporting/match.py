@@ -8,22 +8,9 @@ from typing import Any
 from hexlit.hex.board import Board
 from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import stone_cells
+from hexlit.reporting import page as pages
 from hexlit.reporting.board import result_of, step_game
-from hexlit.reporting.page import (
-    Boards,
-    Cell,
-    Column,
-    Facts,
-    GameViewer,
-    Notes,
-    Page,
-    PositionBoard,
-    Section,
-    Table,
-    cell,
-    settings_section,
-    table,
-)
+from hexlit.reporting.page import Cell, Column, Notes, Page, Section, Table, cell, table
 from hexlit.reporting.quantities import DASH, shown
 
 MOST_GAMES = 400
@@ -58,7 +45,7 @@ def match_page(
     sections.append(Section("Cross table", cross_blocks(document), detail=not 2 < len(players) <= _MOST_COLUMNS))
     if boards:
         last = [last_position(game) for game in closest_games(games, boards)]
-        sections.append(Section("Closest games", [Boards(last)]))
+        sections.append(Section("Closest games", [pages.Boards(last)]))
     if games:
         sections.append(games_section(games, size))
     if document["forfeits"]:
@@ -67,9 +54,9 @@ def match_page(
         sections.append(Section("Forfeits", [forfeits], detail=True))
     sections.append(Section("Players", [specs(document)], detail=True))
     if settings:
-        sections.append(settings_section(settings))
+        sections.append(pages.settings_section(settings))
     notes = Notes(sprt_lines(document)), Notes(forfeit_lines(document), "problem")
-    return Page(f"Match on {size}×{size}", where, sections, (Facts(headline(document)), *notes))
+    return Page(f"Match on {size}×{size}", where, sections, (pages.Facts(headline(document)), *notes))
 
 
 def headline(document: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -183,12 +170,12 @@ def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
     return [game for row in rounds for game in row if game is not None][:count]
 
 
-def last_position(game: GameRecord) -> PositionBoard:
+def last_position(game: GameRecord) -> pages.PositionBoard:
     """The end of a game, under its players and its result."""
     moves = game.moves.tolist()
     cells = Board(game.size, swap=True, moves=moves).cells.tolist()
     title = f"X {game.black} – O {game.white}: {result_of(game)} after {len(moves)} moves"
-    return PositionBoard(title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None)
+    return pages.PositionBoard(title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None)
 
 
 def games_section(games: Sequence[GameRecord], size: int) -> Section:
@@ -201,7 +188,7 @@ def games_section(games: Sequence[GameRecord], size: int) -> Section:
     ]
     left_out = f"The first {len(kept)} of {len(games):,} games; games.sgf has all."
     more = [Notes([left_out], "quiet")] if len(games) > len(kept) else []
-    return Section("Games", [GameViewer(size, steps), *more], detail=True)
+    return Section("Games", [pages.GameViewer(size, steps), *more], detail=True)
 
 
 def specs(document: Mapping[str, Any]) -> Table:

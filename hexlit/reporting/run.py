@@ -10,20 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from hexlit.reporting import page as pages
-from hexlit.reporting.page import (
-    Block,
-    Cell,
-    ChartLine,
-    Facts,
-    Figure,
-    Figures,
-    Notes,
-    Page,
-    Section,
-    cell,
-    plot,
-    table,
-)
+from hexlit.reporting.page import Cell, Facts, Figure, Figures, Notes, Page, Section, cell, plot, table
 from hexlit.reporting.quantities import DASH, LEFT_OUT, format_strength, shown
 from hexlit.reporting.run_files import ONCE, RunFiles, numbers, rates_of
 from hexlit.reporting.text import show
@@ -61,7 +48,7 @@ def run_page(
     overrides = [Notes([f"Overrides: {' '.join(files.overrides)}"], "quiet")] if files.overrides else []
     sections = [*own, losses_section(files), time_section(files), cost_section(files, epochs, price)]
     sections += [pages.settings_section(files.settings(), given, overrides), environment_section(files)]
-    lead: list[Block] = [Notes(files.unread, "problem"), Facts(headline(files)), Notes(how_it_ended(files))]
+    lead: list[pages.Block] = [Notes(files.unread, "problem"), Facts(headline(files)), Notes(how_it_ended(files))]
     subtitle = " · ".join(filter(None, [files.task, files.folder.name, when(files)]))
     return Page(files.name, subtitle, sections, lead, links or {})
 
@@ -74,7 +61,7 @@ def print_end(
     Every entry of `summary` may be missing; the report has the rest.
     """
     files = RunFiles(folder, summary)
-    lead: list[Block] = [Facts(headline(files, brief=True))]
+    lead: list[pages.Block] = [Facts(headline(files, brief=True))]
     if summary.get("device"):
         lead.append(Notes([f"on {summary['device']}"], "quiet"))
     console.print()
@@ -243,7 +230,7 @@ def busy_lines(files: RunFiles) -> dict[str, pages.Points]:
     return lines
 
 
-def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[Block]:
+def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[pages.Block]:
     """Time, share and utilisation by phase, from the summary, with the time outside the phases and the total.
 
     `brief` counts phases of less than a hundredth of the time with the time outside, unless they have rates.
@@ -315,7 +302,7 @@ def spans_of(files: RunFiles) -> pages.Spans:
         xs.append(second + begins[min(session, len(begins) - 1)])
     meters = {title: (numbers(files.resources, name), unit) for title, (name, unit) in _METERS.items()}
     lines = [
-        ChartLine(title, xs, [None if value is None else value / unit for value in values])
+        pages.ChartLine(title, xs, [None if value is None else value / unit for value in values])
         for title, (values, unit) in meters.items()
         if any(value is not None for value in values)
     ]

@@ -169,12 +169,9 @@ def rates_of(files: RunFiles) -> Rates:
             by_epoch[epoch] = by_epoch.get(epoch, 0.0) + seconds
     later = [by_epoch[epoch] for epoch in sorted(by_epoch)[1:]] or list(by_epoch.values())
     flops = [value for value in files.column("cost.flops") if value is not None]
-    return Rates(
-        once_seconds=sum(seconds for name, _, seconds in files.spans() if name in ONCE),
-        epoch_seconds=sum(later) / len(later) if later else None,
-        epoch_flops=flops[-1] / len(flops) if flops else None,
-        epochs=len(later),
-    )
+    once = sum(seconds for name, _, seconds in files.spans() if name in ONCE)
+    of_epoch = flops[-1] / len(flops) if flops else None
+    return Rates(once, sum(later) / len(later) if later else None, of_epoch, len(later))
 
 
 def validation_section(summary: Mapping[str, Any]) -> list[Section]:

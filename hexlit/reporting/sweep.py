@@ -170,12 +170,12 @@ def shown_columns(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
     Those that no trial has are left out; objectives are always there.
     """
-    trials = document["trials"]
-    return [
-        one
-        for one in document["columns"]
-        if one["dropped"] is None or any(value_of(trial, one["path"]) is not None for trial in trials)
-    ]
+    known = {tuple(one["path"]) for one in document["columns"] for t in document["trials"] if _has(t, one["path"])}
+    return [one for one in document["columns"] if one["dropped"] is None or tuple(one["path"]) in known]
+
+
+def _has(trial: Trial, path: Sequence[str | int]) -> bool:
+    return value_of(trial, path) is not None
 
 
 def value_of(trial: Any, path: Sequence[str | int]) -> Any:
@@ -258,14 +258,10 @@ def progress_line(document: Mapping[str, Any]) -> str:
 
 def running_table(running: Sequence[Trial]) -> Table:
     """The running trials: their epochs, their time, the latest value, and their parameters."""
-    rows = [
-        [
-            Cell(f"trial {trial['number']}", state="running"),
-            f"{trial['epochs'] or 0}" + ("" if trial["max_epochs"] is None else f"/{trial['max_epochs']}"),
-            format_duration(trial["seconds"]),
-            shown(trial["latest"]),
-            " ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items()),
-        ]
-        for trial in running
-    ]
+    rows = []
+    for trial in running:
+        epochs = f"{trial['epochs'] or 0}" + ("" if trial["max_epochs"] is None else f"/{trial['max_epochs']}")
+        params = " ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items())
+        name = Cell(f"trial {trial['number']}", state="running")
+        rows.append([name, epochs, format_duration(trial["seconds"]), shown(trial["latest"]), params])
     return table("", ["running", "epoch", "time", "latest", Column("parameters")], rows)
