@@ -111,7 +111,7 @@ IMPORT_NAMES = {
 CODE_LINES = {
     "commands": 4861,
     "tuning": 4360,
-    "reporting": 3210,
+    "reporting": 3206,
     "hex": 3400,
     "selfplay": 2300,
     "tasks": 2468,
