@@ -14,7 +14,7 @@ from hexlit.tasks.run_config import RunConfig
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hexlit.bench.report import Report
+    from hexlit.bench.measure import Report
 
 SHOWN_SETTINGS = (
     "train_batch",

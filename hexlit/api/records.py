@@ -10,8 +10,8 @@ from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.game import RecordError
-from hexlit.reporting.game import ShownGame, result_of
-from hexlit.reporting.game_svg import game_svg
+from hexlit.reporting.board import ShownGame, result_of
+from hexlit.reporting.board_svg import game_svg
 from hexlit.reporting.page import Notes, Page
 from hexlit.selfplay.exporting import Overview, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games

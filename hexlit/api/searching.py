@@ -15,7 +15,7 @@ from hexlit.hex.encoding import encode
 from hexlit.hex.frame import frame_map
 from hexlit.hex.notation import format_cell
 from hexlit.hex.openings import SOLVED, solved_openings
-from hexlit.reporting.tree_svg import DrawnNode, tree_svg
+from hexlit.reporting.board_svg import DrawnNode, tree_svg
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
 from hexlit.search.search import Search as Machine

@@ -12,15 +12,31 @@ from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.settings import Settings, number, one_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
-QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
-KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "trials", "pace", "actors")
+MEASUREMENTS = {
+    "games": "play:measure_games",
+    "search": "play:measure_search",
+    "forward": "forward:measure_forward",
+    "train": "training:measure_train",
+    "selfplay": "play:measure_selfplay",
+    "loader": "loader:measure_loaders",
+    "workers": "play:measure_workers",
+    "leaves": "play:measure_leaves",
+    "batch": "training:measure_batches",
+    "compare": "training:compare_devices",
+    "solver": "cpu:measure_solver",
+    "trials": "cpu:measure_trials",
+    "pace": "play:measure_pace",
+    "actors": "play:measure_actors",
+}
+"""A value of `what` -> the module and the function that measure it; the unit stands in each line."""
+QUICK = tuple(MEASUREMENTS)[:7]
 
 
 @dataclass
 class BenchConfig(Settings):
     """Settings of `hexlit bench`."""
 
-    what: str = one_of((*KINDS, "all"), "all")
+    what: str = one_of((*MEASUREMENTS, "all"), "all")
     """Subject of the measurement. `all`: games, search, forward, train, selfplay, loader and workers. `pace`: the rates
     for `hexlit plan`. `actors`: those of the Ray cluster of the section `ray`, beside as many workers of this
     machine."""

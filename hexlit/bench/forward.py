@@ -5,24 +5,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 import numpy as np
 import torch
 
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
 from hexlit.accelerate.profile import DeviceProfile, automatic_backend
-from hexlit.bench.measure import (
-    Measurement,
-    Outcome,
-    Setting,
-    Subject,
-    Work,
-    beside,
-    measured,
-    not_measured,
-    rates_in_turn,
-    short,
-)
+from hexlit.bench.measure import Measurement, Outcome, Subject, Work, beside, line_of, rates_in_turn, short
 from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
 
 BATCHES = (1, 8, 64, 256)
@@ -82,11 +72,8 @@ def measure_forward(subject: Subject) -> Outcome:
     profile = subject.profile
     batches = list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.evaluation_batch})
     ways = ways_of(profile.device)
-    lines = [
-        line
-        for batch in batches
-        for line in measure_ways(subject, ways_at(batch, batches, ways, subject.config.compiled), batch)
-    ]
+    taken = {batch: ways_at(batch, batches, ways, subject.config.compiled) for batch in batches}
+    lines = [line for batch in batches for line in measure_ways(subject, taken[batch], batch)]
     formats = dict.fromkeys([torch.float32, profile.inference_dtype])
     return Outcome(lines, [_automatic(subject, dtype, batches) for dtype in formats])
 
@@ -107,7 +94,7 @@ def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Meas
 def measure_own_forward(subject: Subject, profile: DeviceProfile) -> Measurement:
     """As `measure_ways`, by the backend of self-play on the device of `profile`, or by the one that replaces it."""
     evaluator = _evaluator(subject, profile, profile.evaluation_batch)
-    rates = rates_in_turn(subject.effort, {"": _work_of(evaluator)}, profile)[""]
+    rates, _ = rates_in_turn(subject.effort, {"": _work_of(evaluator)}, profile)[""]
     return _line(subject, evaluator, rates, f"{evaluator.backend} {short(evaluator.dtype)}")
 
 
@@ -128,14 +115,16 @@ def _measure_together(subject: Subject, ways: Sequence[Way], batch: int) -> list
     torch.compiler.reset()
     built = {way: _build(subject, way, batch) for way in ways}
     works = {way.name: _work_of(result) for way, result in built.items() if isinstance(result, NetworkEvaluator)}
-    rates = rates_in_turn(subject.effort, works, subject.profile)
-    lines = []
+    effort = replace(subject.effort, seconds=subject.effort.seconds / 5)
+    rates, lines = rates_in_turn(effort, works, subject.profile), []
     for way, result in built.items():
         if isinstance(result, str):
-            lines.append(not_measured(_what(subject, batch), UNIT, Setting.of(subject.profile, way.name), result))
-            continue
-        line = _line(subject, result, rates[way.name], way.name)
-        lines.append(line if way.frozen else replace(line, refresh_milliseconds=_refresh_milliseconds(subject, result)))
+            what = f"forward {subject.net_name}, batch {batch}"
+            lines.append(line_of(what, UNIT, subject.profile, way.name, detail=result))
+        else:
+            refresh = None if way.frozen else _refresh_milliseconds(subject, result)
+            line = _line(subject, result, rates[way.name][0], way.name)
+            lines.append(replace(line, refresh_milliseconds=refresh))
     return lines
 
 
@@ -168,16 +157,13 @@ def _work_of(evaluator: NetworkEvaluator) -> Work:
 
 
 def _line(subject: Subject, evaluator: NetworkEvaluator, rates: list[float], precision: str) -> Measurement:
-    batch, on = evaluator.batch, Setting.of(evaluator.profile, precision)
-    line = measured(rates, what=_what(subject, batch), unit=UNIT, on=on, first_call_seconds=evaluator.build_seconds)
+    batch = evaluator.batch
     judged = random_planes(min(JUDGED_POSITIONS, JUDGED_CALLS * batch), evaluator.size)
-    agreement = measure_agreement(subject.net, evaluator, judged)
-    return replace(
-        line,
-        milliseconds=1000 * batch / line.median if line.median else None,
-        detail=f"same move {agreement.same_move:.1%}, policy off {agreement.policy_error:.2%}, "
-        f"value off {agreement.value_error:.4f}",
-    )
+    near = measure_agreement(subject.net, evaluator, judged)
+    detail = f"same move {near.same_move:.1%}, policy off {near.policy_error:.2%}, value off {near.value_error:.4f}"
+    more = {"milliseconds": 1000 * batch / median(rates), "first_call_seconds": evaluator.build_seconds}
+    what = f"forward {subject.net_name}, batch {batch}"
+    return line_of(what, UNIT, evaluator.profile, precision, rates, detail=detail, **more)
 
 
 def _refresh_milliseconds(subject: Subject, evaluator: NetworkEvaluator) -> float:
@@ -189,12 +175,7 @@ def _refresh_milliseconds(subject: Subject, evaluator: NetworkEvaluator) -> floa
     return median(taken)
 
 
-def _what(subject: Subject, batch: int) -> str:
-    return f"forward {subject.net_name}, batch {batch}"
-
-
-def _freezing() -> contextlib.AbstractContextManager[object]:
+def _freezing() -> Any:
     from torch._inductor import config
 
-    patched: contextlib.AbstractContextManager[object] = config.patch(freezing=True)
-    return patched
+    return config.patch(freezing=True)

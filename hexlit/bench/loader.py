@@ -9,7 +9,7 @@ import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.loaders import make_loader
-from hexlit.bench.measure import Measurement, Outcome, Setting, Subject, beside, measure_rate
+from hexlit.bench.measure import Measurement, Outcome, Subject, beside, measure_rate
 from hexlit.bench.training import Endless, measure_steps, positions_trainee
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
@@ -45,12 +45,11 @@ def recorded_games(size: int, folder: Path) -> GameRows:
     moves, lengths = np.zeros((GAMES, size * size), np.int16), np.zeros(GAMES, np.int16)
     random_games(GAMES, 0, geometry(size), moves, empty_stones(1, size), lengths)
     store = GameStore(folder / "games")
-    store.append(
-        [
-            GameRecord(game, size, False, moves[game, :length], 1 if length % 2 else -1, Ending.CONNECTED)
-            for game, length in enumerate(lengths.tolist())
-        ]
-    )
+    played = [
+        GameRecord(game, size, False, moves[game, :length], 1 if length % 2 else -1, Ending.CONNECTED)
+        for game, length in enumerate(lengths.tolist())
+    ]
+    store.append(played)
     store.close()
     positions = GamePositions.open(store.folder, size=size, swap=False, cache=folder / "cache")
     return GameRows(positions, np.arange(len(positions)))
@@ -97,6 +96,5 @@ def _alone(subject: Subject, what: str, loader: DataLoader[Any], fed: Measuremen
         return float(sum(len(next(stream)[0]) for _ in range(rounds)))
 
     what = f"{what}, batch {profile.train_batch}, {profile.workers} processes"
-    on = Setting.of(profile, "–")
-    line = measure_rate(subject.effort, load, what=what, unit="positions/s", on=on, profile=profile)
+    line = measure_rate(subject.effort, load, what, "positions/s", profile)
     return beside(line, fed.median, "{ratio:.1f} times the rate of training")

@@ -1,9 +1,10 @@
-"""The common part of measurements: a warm-up that does not count, medians, their spread, and waiting for the device."""
+"""The common part of measurements: a warm-up that does not count, medians, their spread, and their report."""
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from statistics import median, quantiles
+from dataclasses import asdict, dataclass, field, replace
+from statistics import quantiles
 from typing import Any
 
 import torch
@@ -58,11 +59,11 @@ class Measurement:
     device: str
     threads: int
     precision: str
-    median: float | None
+    median: float | None = None
     """Work per second; None if `detail` gives the reason for a missing figure."""
-    lower_quartile: float | None
-    upper_quartile: float | None
-    first_call_seconds: float | None
+    lower_quartile: float | None = None
+    upper_quartile: float | None = None
+    first_call_seconds: float | None = None
     """Time of the very first call, which compiles or loads compiled code; it is not part of the other figures."""
     compile_seconds: float | None = None
     """Time of compiling, if it is known separately."""
@@ -93,53 +94,78 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Conditions of a line's measurement."""
+class Report:
+    """Measurements, their machine, and their findings."""
 
-    device: str
-    threads: int
-    precision: str
+    subject: str
+    """Subject of the measurements: `11x11 board`, or a task."""
+    about: Mapping[str, str | int]
+    """The same for programs: `board`, or `task`."""
+    machine: Mapping[str, str | int]
+    """Device, threads, processor, and the versions of torch, numba and hexlit."""
+    lines: list[Measurement]
+    said: list[str] = field(default_factory=list)
+    """Findings, one sentence each."""
+    pace: dict[str, Any] = field(default_factory=dict)
+    """The input of `hexlit plan`, from what=pace."""
 
-    @classmethod
-    def of(cls, profile: DeviceProfile, precision: str) -> "Setting":
-        """The device and threads of `profile`."""
-        return cls(str(profile.device), profile.threads, precision)
+    def to_json(self) -> str:
+        """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`, for what=pace `pace`."""
+        lines = [{**asdict(line), "torch": self.machine["torch"]} for line in self.lines]
+        whole: dict[str, Any] = {"machine": self.machine, **self.about, "measurements": lines, "findings": self.said}
+        return json.dumps(whole | ({"pace": self.pace} if self.pace else {}), indent=2, allow_nan=False)
+
+    @property
+    def title(self) -> str:
+        """The subject and the machine, on one line."""
+        where = " · ".join(f"{name} {value}" for name, value in self.machine.items())
+        return f"{self.subject} · {where}"
+
+
+def line_of(
+    what: str, unit: str, profile: DeviceProfile, precision: str = "–", rates: Sequence[float] = (), **more: Any
+) -> Measurement:
+    """The line of these rates on the device and threads of `profile`; a single rate has no spread.
+
+    `more` are further fields of `Measurement`, such as other `threads`.
+    """
+    lower, middle, upper = None, rates[0] if rates else None, None
+    if len(rates) > 1:
+        lower, middle, upper = quantiles(rates, n=4, method="inclusive")
+    fields: dict[str, Any] = {"device": str(profile.device), "threads": profile.threads, "precision": precision}
+    return Measurement(
+        what, unit, **fields | {"median": middle, "lower_quartile": lower, "upper_quartile": upper} | more
+    )
 
 
 def measure_rate(
-    effort: Effort, work: Work, *, what: str, unit: str, on: Setting, profile: DeviceProfile
+    effort: Effort, work: Work, what: str, unit: str, profile: DeviceProfile, precision: str = "–", **more: Any
 ) -> Measurement:
-    """Rate of `work`, whose rounds are chosen to take about `effort.seconds`.
+    """The line of `work` measured by itself, see `rates_in_turn` and `line_of`."""
+    rates, first = rates_in_turn(effort, {"": work}, profile)[""]
+    return line_of(what, unit, profile, precision, rates, first_call_seconds=first, **more)
 
-    The device of `profile` has finished all its work before each reading of the clock.
+
+def rates_in_turn(
+    effort: Effort, works: Mapping[str, Work], profile: DeviceProfile
+) -> dict[str, tuple[list[float], float]]:
+    """`effort.repeats` rates of each of `works`, by name, and the seconds of its first call, which does not count.
+
+    A measurement takes about `effort.seconds`, or one call if that takes longer. The works are measured one after the
+    other in every round, so that other load of the machine affects all of them alike. The device of `profile` has
+    finished all its work before each reading of the clock.
     """
-    first = _timed(work, 1, profile)[1]
-    rounds = 1
-    while True:
-        taken = _timed(work, rounds, profile)[1]
-        if taken >= effort.seconds / 2:
-            break
-        rounds *= 2
-    rounds = max(1, round(rounds * effort.seconds / taken))
-    rates = [done / seconds for done, seconds in (_timed(work, rounds, profile) for _ in range(effort.repeats))]
-    return measured(rates, what=what, unit=unit, on=on, first_call_seconds=first)
-
-
-def rates_in_turn(effort: Effort, works: Mapping[str, Work], profile: DeviceProfile) -> dict[str, list[float]]:
-    """Rates of each of `works`, by name, measured one after the other in every round.
-
-    Other load of the machine thus affects all of them alike. There are `effort.repeats` rounds after a warm-up. In
-    each, one work takes a fifth of `effort.seconds`, or one call if that takes longer.
-    """
+    rates: dict[str, tuple[list[float], float]] = {}
     rounds = {}
     for name, work in works.items():
-        _timed(work, 1, profile)
-        rounds[name] = max(1, round(effort.seconds / 5 / _timed(work, 1, profile)[1]))
-    rates: dict[str, list[float]] = {name: [] for name in works}
+        rates[name], count = ([], _timed(work, 1, profile)[1]), 1
+        while (taken := _timed(work, count, profile)[1]) < effort.seconds / 2:
+            count *= 2
+        rounds[name] = max(1, round(count * effort.seconds / taken))
     for _ in range(effort.repeats):
         for name, work in works.items():
             done, seconds = _timed(work, rounds[name], profile)
-            rates[name].append(done / seconds)
+            rates[name][0].append(done / seconds)
     return rates
 
 
@@ -150,17 +176,6 @@ def _timed(work: Work, rounds: int, profile: DeviceProfile) -> tuple[float, floa
     done = work(rounds)
     synchronize(profile.device)
     return done, time.perf_counter() - start
-
-
-def measured(rates: list[float], *, what: str, unit: str, on: Setting, first_call_seconds: float | None) -> Measurement:
-    """The line of these rates; a single one has no spread."""
-    lower, _, upper = quantiles(rates, n=4, method="inclusive") if len(rates) > 1 else (None, None, None)
-    return Measurement(what, unit, on.device, on.threads, on.precision, median(rates), lower, upper, first_call_seconds)
-
-
-def not_measured(what: str, unit: str, on: Setting, why: str) -> Measurement:
-    """A line without figures."""
-    return Measurement(what, unit, on.device, on.threads, on.precision, None, None, None, None, detail=why)
 
 
 def beside(line: Measurement, other: float | None, text: str) -> Measurement:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from statistics import fmean, median, pstdev
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexlit.bench.forward import Way, own_way
 from hexlit.bench.loader import measure_window
-from hexlit.bench.measure import Measurement, Outcome, Setting, Subject, beside, measure_rate, short
+from hexlit.bench.measure import Measurement, Outcome, Subject, beside, measure_rate, short
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts, random_games
@@ -24,7 +24,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.search import Search
-from hexlit.selfplay.actor import GamesSettings, SelfPlay
+from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
 from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.players import NetworkHost, PlayerSettings, RoundRequest, SelfPlayer, make_player
@@ -56,9 +56,10 @@ def measure_games(subject: Subject) -> Outcome:
         playouts(cells, 1, 1000 * rounds, np.uint64(1), size, room)
         return 1000.0 * rounds
 
-    shared: dict[str, Any] = {"unit": "games/s", "on": Setting("cpu", 1, "–"), "profile": subject.profile}
     works = {"complete random games": complete_games, "random playouts, winner only": fillings}
-    return Outcome([measure_rate(subject.effort, work, what=what, **shared) for what, work in works.items()])
+    on: dict[str, Any] = {"device": "cpu", "threads": 1}
+    lines = [measure_rate(subject.effort, work, what, "games/s", subject.profile, **on) for what, work in works.items()]
+    return Outcome(lines)
 
 
 class FreeEvaluator:
@@ -84,8 +85,8 @@ def measure_search(subject: Subject) -> Outcome:
                 search.run(cells, to_move, FreeEvaluator())
             return float(SEARCHED_GAMES * simulations * rounds)
 
-        what, on = f"search {algorithm}, {simulations} simulations", Setting("cpu", threads, "–")
-        return measure_rate(subject.effort, searches, what=what, unit="simulations/s", on=on, profile=subject.profile)
+        what, on = f"search {algorithm}, {simulations} simulations", dict[str, Any](device="cpu", threads=threads)
+        return measure_rate(subject.effort, searches, what, "simulations/s", subject.profile, **on)
 
     before = numba.get_num_threads()
     lines = []
@@ -126,8 +127,8 @@ def _measure_leaves(subject: Subject, config: SearchConfig) -> Measurement:
 
     leaves = f"{config.leaves} {'root moves' if config.root_batch else 'leaves'}" if config.leaves > 1 else "1 leaf"
     what = f"{config.algorithm}, {config.simulations} simulations, one game, {subject.net_name}: {leaves} a call"
-    on = Setting.of(profile, f"{evaluator.backend} {short(evaluator.dtype)}")
-    line = measure_rate(subject.effort, searches, what=what, unit="simulations/s", on=on, profile=profile)
+    precision = f"{evaluator.backend} {short(evaluator.dtype)}"
+    line = measure_rate(subject.effort, searches, what, "simulations/s", profile, precision)
     calls, used = search.evaluator_calls / turn, search.rows_used / (search.evaluator_calls * search.rows)
     return replace(
         line,
@@ -168,9 +169,9 @@ def _measure_way(subject: Subject, way: Way) -> Measurement:
         games.append(counts.games / counts.seconds)
         return float(counts.evaluations)
 
-    on = Setting.of(profile, f"{evaluator.backend} {short(evaluator.dtype)}")
+    precision = f"{evaluator.backend} {short(evaluator.dtype)}"
     what = f"self-play {subject.net_name}, {config.search.algorithm} {config.search.simulations}"
-    line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
+    line = measure_rate(effort, play, what, "evaluations/s", profile, precision)
     share, rate = median(shares[-effort.repeats :]), median(games[-effort.repeats :])
     return replace(line, detail=f"{share:.1%} of the time outside the network, {rate:.1f} games/s")
 
@@ -182,7 +183,7 @@ def measure_workers(subject: Subject) -> Outcome:
         share = subject.profile.share(workers)
         place = _workplace(subject, workers, partial(HostMaker, hardware=share))
         with closing(make_player(place, workers)) as player:
-            lines.append(_measure_player(subject, player, f"{workers} worker", share.threads))
+            lines.append(_measure_player(subject, player, workers, "worker", share.threads))
     return Outcome(lines)
 
 
@@ -201,39 +202,45 @@ def measure_actors(subject: Subject) -> Outcome:
         place = _workplace(subject, count, partial(HostMaker, hardware=here))
         with closing(make_player(place, count)) as player:
             player.prepare()
-            workers.append(_measure_player(subject, player, f"{count} worker", cluster.threads))
+            workers.append(_measure_player(subject, player, count, "worker", cluster.threads))
     for count in COUNTS:  # after all workers: no process starts in one that was in a cluster
         place = _workplace(subject, count, partial(HostMaker, hardware=there))
         with closing(RayPlayers(place, count, cluster)) as players:
             players.prepare()
-            line = _measure_player(subject, players, f"{count} actor", cluster.threads)
+            line = _measure_player(subject, players, count, "actor", cluster.threads)
             actors.append(replace(line, device=cluster.device))
     return Outcome(list(chain.from_iterable(zip(workers, actors, strict=True))))
 
 
-def _workplace(subject: Subject, workers: int, maker: Callable[..., Callable[[], NetworkHost]]) -> PlayerSettings:
-    """The work of `workers` processes: as many games as fill a call of this device; `maker` gets the evaluator."""
+def _workplace(
+    subject: Subject, workers: int, maker: Callable[..., Callable[[], NetworkHost]], games: int | None = None
+) -> PlayerSettings:
+    """The work of `workers` processes: `games`, or as many as fill a call; `maker` gets the evaluator."""
     config, profile = subject.config, subject.profile
     where = placement_of(config.selfplay, profile.device.type, profile.threads)
-    groups, rows = replace(where, workers=workers).cut(where.batch)
-    settings = GamesSettings(config.selfplay, config.search, config.board, where.batch, seed=0, groups=groups)
+    games = games or where.batch
+    groups, rows = replace(where, workers=workers).cut(games)
+    settings = GamesSettings(config.selfplay, config.search, config.board, games, seed=0, groups=groups)
     return PlayerSettings(settings, maker(net=subject.net.config, size=config.board, swap=False, batch=rows))
 
 
-def _measure_player(subject: Subject, player: SelfPlayer, kind: str, threads: int) -> Measurement:
-    """Evaluations and games per second of `player`, the processes of a `kind` such as `2 worker`."""
-    effort, profile, weights, count = subject.effort, subject.profile, weights_of(subject.net), int(kind.split()[0])
-    ended: list[tuple[int, float]] = []
+def _play(subject: Subject, player: SelfPlayer, seconds: float, positions: int = NO_END) -> SelfPlayCounts:
+    weights = weights_of(subject.net)
+    return player.play(RoundRequest(weights, positions, 0, no_games, deadline=time.monotonic() + seconds))
+
+
+def _measure_player(subject: Subject, player: SelfPlayer, count: int, kind: str, threads: int) -> Measurement:
+    """Evaluations and games per second of `player`, which is `count` processes of a `kind`."""
+    effort, ended = subject.effort, list[tuple[int, float]]()
 
     def play(rounds: int) -> float:
-        deadline = time.monotonic() + effort.seconds * rounds
-        counts = player.play(RoundRequest(weights, NO_END, 0, no_games, deadline=deadline))
+        counts = _play(subject, player, effort.seconds * rounds)
         ended.append((counts.games, counts.seconds))
         return float(counts.evaluations)
 
-    on = Setting(str(profile.device), threads * count, short(profile.inference_dtype))
-    what = f"self-play in {kind}{'s' if count > 1 else ''}, {subject.net_name}"
-    line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
+    what = f"self-play in {count} {kind}{'s' if count > 1 else ''}, {subject.net_name}"
+    precision = short(subject.profile.inference_dtype)
+    line = measure_rate(effort, play, what, "evaluations/s", subject.profile, precision, threads=threads * count)
     finished, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
     return replace(line, detail=f"{finished / seconds:.1f} games/s")
 
@@ -242,29 +249,18 @@ def no_games(records: list[GameRecord], counts: object) -> None:
     """Drop the games that are measured."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """The content of the recipe's games."""
-
-    positions: list[int]
-    """Positions searched in full, by game."""
-    leaves_per_position: float
-    """Leaves per such position that were evaluated or recalled."""
-    bytes_per_game: float
-
-
 def measure_pace(subject: Subject) -> Outcome:
     """The section `pace` of `bench.json` (`hexlit.planning.plan.Pace` reads it).
 
     Self-play is measured in one process, with all, some and few of the games, and in a process on each core. Training
     is measured on batches of games, loaded as in a run.
     """
-    profile, games = subject.profile, subject.config.selfplay.games
-    cores, sample = profile.threads, sample_games(subject)
+    profile, games, cores = subject.profile, subject.config.selfplay.games, subject.profile.threads
+    leaves, content = sample_games(subject)
     lines, actors = [], []
     layouts = [(1, max(1, games // parts)) for parts in (1, 4, 16, 64)] + [(cores, max(1, games // cores))]
     for processes, each in dict.fromkeys(layouts):
-        line = _measure_processes(subject, sample, processes, each)
+        line = _measure_processes(subject, leaves, processes, each)
         lines.append(line)
         actors.append({"processes": processes, "games": each, "positions_per_second": line.median})
     fed = measure_window(subject)[-1]
@@ -273,16 +269,14 @@ def measure_pace(subject: Subject) -> Outcome:
         "actors": actors,
         "training_positions_per_second": fed.median,
         "training_threads": cores if profile.device.type == "cpu" else 0,
-        "positions_per_game": fmean(sample.positions),
-        "positions_per_game_deviation": pstdev(sample.positions),
-        "bytes_per_game": sample.bytes_per_game,
+        **content,
         "weights_bytes": sum(array.nbytes for array in weights_of(subject.net).values()),
     }
     return Outcome([*lines, fed], pace=pace)
 
 
-def sample_games(subject: Subject) -> Sample:
-    """The first finished games of the recipe, and the amount of their searches."""
+def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
+    """Leaves per position searched in full, evaluated or recalled, and the content of the recipe's first games."""
     config, alone = subject.config, replace(subject.profile, threads=1)
     actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, SIDE_BY_SIDE, seed=0))
     evaluator = NetworkEvaluator(subject.net.eval(), size=config.board, swap=False, batch=SIDE_BY_SIDE, profile=alone)
@@ -296,32 +290,26 @@ def sample_games(subject: Subject) -> Sample:
     leaves_of_each = leaves / (simulations + int(actor.snapshot()["simulations"].sum()))
     positions = [len(record.policy_plies) for record in ended]
     arrays = [part for record in ended for part in vars(record).values() if isinstance(part, np.ndarray)]
-    return Sample(
-        positions=positions,
-        leaves_per_position=leaves_of_each * simulations / max(1, sum(positions)),
-        bytes_per_game=sum(part.nbytes for part in arrays) / len(ended),
-    )
+    content = {
+        "positions_per_game": fmean(positions),
+        "positions_per_game_deviation": pstdev(positions),
+        "bytes_per_game": sum(part.nbytes for part in arrays) / len(ended),
+    }
+    return leaves_of_each * simulations / max(1, sum(positions)), content
 
 
-def _measure_processes(subject: Subject, sample: Sample, processes: int, each: int) -> Measurement:
-    """Positions per second of `processes` with one thread and `each` games."""
-    config, profile, effort = subject.config, subject.profile, subject.effort
-    where = replace(placement_of(config.selfplay, profile.device.type, profile.threads), workers=processes)
-    groups, rows = where.cut(each * processes)
-    settings = GamesSettings(config.selfplay, config.search, config.board, each * processes, seed=0, groups=groups)
-    maker = HostMaker(subject.net.config, config.board, False, rows, replace(profile, threads=1))
-    weights = weights_of(subject.net)
-
-    with closing(make_player(PlayerSettings(settings, maker), processes)) as player:
+def _measure_processes(subject: Subject, leaves: float, processes: int, each: int) -> Measurement:
+    """Positions of `leaves` each per second, of `processes` with one thread and `each` games."""
+    maker = partial(HostMaker, hardware=replace(subject.profile, threads=1))
+    place, seconds = _workplace(subject, processes, maker, each * processes), subject.effort.seconds
+    with closing(make_player(place, processes)) as player:
 
         def play(rounds: int) -> float:
-            deadline = time.monotonic() + effort.seconds * rounds
-            counts = player.play(RoundRequest(weights, NO_END, 0, no_games, deadline))
-            return (counts.evaluations + counts.recalled) / sample.leaves_per_position
+            counts = _play(subject, player, seconds * rounds)
+            return float(counts.evaluations + counts.recalled) / leaves
 
         # In ongoing self-play the games are at different stages, and late positions are faster to search.
-        deadline = time.monotonic() + WARM_UP * effort.seconds
-        player.play(RoundRequest(weights, 2 * each * processes, 0, no_games, deadline))
+        _play(subject, player, WARM_UP * seconds, 2 * each * processes)
         what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
-        on = Setting(str(profile.device), processes, short(profile.inference_dtype))
-        return measure_rate(effort, play, what=what, unit="positions/s", on=on, profile=profile)
+        precision = short(subject.profile.inference_dtype)
+        return measure_rate(subject.effort, play, what, "positions/s", subject.profile, precision, threads=processes)

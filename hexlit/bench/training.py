@@ -4,6 +4,7 @@ Also the best batch size of a machine, and the CPU beside the accelerator.
 """
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -25,7 +27,7 @@ from hexlit.accelerate.machine import ProcessTree, ResourceSampler
 from hexlit.accelerate.memory import GIB, peak_bytes, reset_peak
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.bench.forward import measure_own_forward
-from hexlit.bench.measure import Effort, Measurement, Outcome, Setting, Subject, beside, measured, not_measured
+from hexlit.bench.measure import Effort, Measurement, Outcome, Subject, beside, line_of
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.nets.evaluator import random_planes
@@ -108,9 +110,7 @@ def _first_batches(task: Task, size: int) -> list[Any]:
     data.setup("fit")
     result = list(islice((batch for batch in data.train_dataloader() if batch_size(batch) == size), BATCHES))
     if not result:
-        raise UsageError(
-            f"accelerator.train_batch={size}: the training data has no batch of as many {task.unit}; choose fewer"
-        )
+        raise UsageError(f"accelerator.train_batch={size}: the training data has no batch of as many {task.unit}")
     return result
 
 
@@ -140,7 +140,8 @@ def measure_train(subject: Subject) -> Outcome:
 
 def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Outcome:
     """Examples per second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
-    precisions = list(dict.fromkeys(["32-true", *_mixed(profile)]))
+    mixed = [profile.precision] if profile.device.type == "cpu" else ["bf16-mixed", "16-mixed"]
+    precisions = list(dict.fromkeys(["32-true", *mixed]))
     variants = [replace(profile, precision=precision, compile=False) for precision in precisions]
     variants += [replace(variants[-1], compile=True)]
     if not any((one.precision, one.compile) == (profile.precision, profile.compile) for one in variants):
@@ -157,21 +158,12 @@ def advice(found: list[Measurement]) -> list[str]:
     for name, rate in rates.items():
         mixed = name.removesuffix(" compiled")
         if plain and name == mixed != "32-true" and rate < plain:
-            message.append(
-                f"{name} trains at {rate / plain:.2f} of the rate of 32-true: use accelerator.precision=32-true"
-            )
+            slow = f"{name} trains at {rate / plain:.2f} of the rate of 32-true"
+            message.append(f"{slow}: use accelerator.precision=32-true")
         if name != mixed and mixed in rates and rate > 1.1 * rates[mixed]:
-            message.append(
-                f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: worth accelerator.compile=true "
-                "where a run is long beside its compiling"
-            )
+            fast = f"compiling trains at {rate / rates[mixed]:.2f} of the rate without"
+            message.append(f"{fast}: worth accelerator.compile=true where a run is long beside its compiling")
     return message
-
-
-def _mixed(profile: DeviceProfile) -> list[str]:
-    if profile.device.type == "cpu":
-        return [profile.precision] if profile.precision != "32-true" else []
-    return ["bf16-mixed", "16-mixed"]
 
 
 def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Measurement:
@@ -180,7 +172,7 @@ def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> M
     When memory runs out, the micro-batch is halved, as in training; the line says so.
     """
     what, unit = f"training {trainee.name}, batch {profile.train_batch}", f"{trainee.unit}/s"
-    on = Setting.of(profile, profile.precision + (" compiled" if profile.compile else ""))
+    precision = profile.precision + (" compiled" if profile.compile else "")
     # 16-mixed unscales outside the optimizer's kernel.
     profile = replace(profile, fused_optimizer=profile.fused_optimizer and profile.precision != "16-mixed")
     torch.manual_seed(0)
@@ -189,39 +181,26 @@ def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> M
     reset_peak(profile.device)
     compile_seconds = module.prepare()
     if profile.compile and compile_seconds is None:
-        return not_measured(what, unit, on, "torch.compile fails here")
+        return line_of(what, unit, profile, precision, detail="torch.compile fails here")
     laps = Laps(effort, profile, clock)
     loader = DataLoader(Endless(batches), batch_size=None)
     try:
         with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
             fit(module, loader, profile, [clock, laps])
     except UsageError as error:
-        return not_measured(what, unit, on, str(error))
+        return line_of(what, unit, profile, precision, detail=str(error))
     of_host = profile.device.type == "cpu"
     peak = sampler.mean().host_bytes_peak if of_host else peak_bytes(profile.device)[0]
-    line = measured(
-        [profile.train_batch / seconds for seconds in laps.seconds],
-        what=what,
-        unit=unit,
-        on=on,
-        first_call_seconds=laps.first_seconds,
-    )
     row = clock.latest
     spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
     whole = sum(spent.values()) or EPSILON
     parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
-    halved = (
-        "" if module.micro_batch == profile.micro_batch else f", micro-batch {module.micro_batch} as memory ran out"
-    )
-    return replace(
-        line,
-        compile_seconds=compile_seconds,
-        milliseconds=1000 * profile.train_batch / line.median if line.median else None,
-        peak_bytes=peak,
-        load_share=spent["load"] / whole,
-        fits=not halved,
-        detail=parts + halved,
-    )
+    fits, micro = module.micro_batch == profile.micro_batch, module.micro_batch
+    rates = [profile.train_batch / seconds for seconds in laps.seconds]
+    more = {"first_call_seconds": laps.first_seconds, "compile_seconds": compile_seconds, "peak_bytes": peak}
+    more |= {"milliseconds": 1000 * profile.train_batch / median(rates), "load_share": spent["load"] / whole}
+    detail = parts + ("" if fits else f", micro-batch {micro} as memory ran out")
+    return line_of(what, unit, profile, precision, rates, fits=fits, detail=detail, **more)
 
 
 class Endless(IterableDataset[Any]):
@@ -242,12 +221,8 @@ class Laps(L.Callback):
 
     def __init__(self, effort: Effort, profile: DeviceProfile, clock: StepClock) -> None:
         """`effort.repeats` steps or more, of at least `effort.repeats * effort.seconds` in total; `clock` restarts."""
-        self._effort = effort
-        self._clock = clock
-        self._device = profile.device
-        self._last = time.perf_counter()
-        self._steps = 0
-        self.first_seconds = 0.0
+        self._effort, self._clock, self._device = effort, clock, profile.device
+        self._last, self._steps, self.first_seconds = time.perf_counter(), 0, 0.0
         self.seconds: list[float] = []
 
     def on_train_batch_start(self, trainer: L.Trainer, *_: Any) -> None:
@@ -272,17 +247,10 @@ class Laps(L.Callback):
 
 def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
     """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
-    trainer = L.Trainer(
-        accelerator=profile.accelerator,
-        devices=profile.devices,
-        **precision_arguments(profile),
-        max_epochs=1,
-        callbacks=callbacks,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+    parts = ("enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+    quiet: dict[str, Any] = dict.fromkeys(("logger", *parts), False)
+    where: dict[str, Any] = {"accelerator": profile.accelerator, "devices": profile.devices}
+    trainer = L.Trainer(**where, **precision_arguments(profile), max_epochs=1, callbacks=callbacks, **quiet)
     trainer.fit(module, loader)
 
 
@@ -314,15 +282,11 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
     Raises:
         UsageError: none of them fits into memory.
     """
-    fitting = {
-        batch: line.median
-        for batch, line in rates.items()
-        if line.median is not None and line.fits and not (cap and line.peak_bytes and line.peak_bytes > cap * GIB)
-    }
+    most = (cap or math.inf) * GIB
+    there = {batch: one for batch, one in rates.items() if one.fits and (one.peak_bytes or 0) <= most}
+    fitting = {batch: one.median for batch, one in there.items() if one.median is not None}
     if not fitting:
-        raise UsageError(
-            f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}; choose a smaller net"
-        )
+        raise UsageError(f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}")
     best = max(fitting.values())
     return min(batch for batch, rate in fitting.items() if rate >= NEARLY * best)
 
@@ -342,40 +306,33 @@ def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
 def compare_devices(subject: Subject) -> Outcome:
     """The CPU beside the accelerator: the same network and batches, and the same loss at the end."""
     profile, threads = subject.profile, subject.config.accelerator.threads
-    cpu = build_profile(
-        AcceleratorConfig(
-            device="cpu",
-            threads=threads,
-            train_batch=profile.train_batch,
-            evaluation_batch=profile.evaluation_batch,
-        )
-    )
+    batches: dict[str, Any] = {"train_batch": profile.train_batch, "evaluation_batch": profile.evaluation_batch}
+    cpu = build_profile(AcceleratorConfig(device="cpu", threads=threads, **batches))
     return compare(subject, cpu, None if profile.device.type == "cpu" else profile)
 
 
 def compare(subject: Subject, cpu: DeviceProfile, other: DeviceProfile | None) -> Outcome:
     """Forward and training on the CPU, and on `other`, each with its own profile; None: there is no accelerator."""
     lines: list[Measurement] = []
-    rates: dict[str, list[float]] = {"forward": [], "training": []}
     losses = []
     for profile in [cpu] if other is None else [cpu, other]:
-        forward = measure_own_forward(subject, profile)
-        training = measure_steps(positions_trainee(subject), subject.effort, profile)
-        for kind, line in (("forward", forward), ("training", training)):
-            lines.append(line)
-            rates[kind] += [line.median] if line.median is not None else []
+        lines.append(measure_own_forward(subject, profile))
+        lines.append(measure_steps(positions_trainee(subject), subject.effort, profile))
         plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
         plain.apply()  # no TF32, which would disturb the comparison
         loss = loss_after(subject, plain, batches_of(subject.config.board, profile.train_batch))
         losses.append(f"loss in float32 after the same {BATCHES} steps on {profile.device}: {loss:.6f}")
         profile.apply()
     if other is None:
-        where = [torch.device(name) for name in ("cuda:0", "mps")]
-        what, unit = "forward and training", "positions/s"
-        lines += [not_measured(what, unit, Setting(str(device), 0, "–"), why_missing(device)) for device in where]
+        for device in (torch.device(name) for name in ("cuda:0", "mps")):
+            absent: dict[str, Any] = {"device": str(device), "threads": 0, "detail": why_missing(device)}
+            lines.append(line_of("forward and training", "positions/s", cpu, **absent))
         return Outcome(lines, [*losses, "there is no accelerator to compare the cpu with; `hexlit doctor` says why"])
-    ratios = {kind: both[1] / both[0] for kind, both in rates.items() if len(both) == 2}
-    faster = [f"{kind}: {other.device} at {ratio:.2f} times the rate of the cpu" for kind, ratio in ratios.items()]
+    faster = [
+        f"{kind}: {other.device} at {there.median / here.median:.2f} times the rate of the cpu"
+        for kind, here, there in zip(("forward", "training"), lines[:2], lines[2:], strict=True)
+        if here.median and there.median
+    ]
     return Outcome(lines, [*faster, *losses])
 
 

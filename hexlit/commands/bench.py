@@ -7,11 +7,12 @@ settings are those of `hexlit train`; the settings of the bench itself are taken
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
-from hexlit.bench.config import QUICK, BenchConfig
+from hexlit.bench.config import MEASUREMENTS, QUICK, BenchConfig
 from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.composing import settings_apart
@@ -21,7 +22,7 @@ from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:  # torch is imported only for a measurement
     from hexlit.accelerate.profile import DeviceProfile
-    from hexlit.bench.report import Report
+    from hexlit.bench.measure import Report
 
 register_schema("bench", BenchConfig)
 
@@ -93,9 +94,7 @@ def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
     import torch
 
     from hexlit.accelerate.profile import build_profile
-    from hexlit.bench.measure import Subject
-    from hexlit.bench.report import Report
-    from hexlit.bench.table import MEASUREMENTS
+    from hexlit.bench.measure import Report, Subject
     from hexlit.nets.tower import build_net
     from hexlit.tasks.hex.checkpoint import load_network
     from hexlit.training.run import quiet_lightning
@@ -115,7 +114,7 @@ def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
     kinds = QUICK if settings.what == "all" else (settings.what,)
     for number, kind in enumerate(kinds, start=1):
         say(f"measuring {kind} ({number} of {len(kinds)})")
-        outcome = MEASUREMENTS[kind](subject)
+        outcome = resolve_name(f"hexlit.bench.{MEASUREMENTS[kind]}")(subject)
         report.lines.extend(outcome.lines)
         report.said.extend(outcome.findings)
         report.pace.update(outcome.pace)
@@ -132,8 +131,7 @@ def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     from rich.console import Console
 
     from hexlit.accelerate.profile import build_profile
-    from hexlit.bench.measure import Effort
-    from hexlit.bench.report import Report
+    from hexlit.bench.measure import Effort, Report
     from hexlit.bench.training import measure_training, task_trainee
     from hexlit.reporting.progress import TrainingProgress
     from hexlit.training.run import quiet_lightning

@@ -21,10 +21,11 @@ from hexlit.hex.records.game import RecordError
 from hexlit.hex.records.variations import Variation, read_variations
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.interruption import says_how_to_continue
-from hexlit.reporting.game import ShownGame, draw_game, result_of
-from hexlit.reporting.game_svg import game_svg
-from hexlit.reporting.games import ReadingProgress, export_page, import_page, overview_page, verdict_page
+from hexlit.reporting.board import ShownGame, draw_game, result_of
+from hexlit.reporting.board_svg import game_svg
+from hexlit.reporting.games import export_page, import_page, overview_page, verdict_page
 from hexlit.reporting.page import Page
+from hexlit.reporting.screen import Counting
 from hexlit.reporting.text import show as show_page
 from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games, verify_games
@@ -128,7 +129,7 @@ def verify(settings: "GamesConfig") -> bool:
 
 @contextmanager
 def _progress(reader: GameReader, title: str) -> Iterator[None]:
-    with ReadingProgress(reader.size, title) as shown:
+    with Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
         reader.progress = lambda reader: shown.update(reader.position, reader.games)
         yield
 

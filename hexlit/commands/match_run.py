@@ -36,8 +36,8 @@ from hexlit.commands.run_folder import settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.interruption import says_how_to_continue
-from hexlit.reporting.match import MatchProgress, match_page, ratings
-from hexlit.reporting.screen import Waiting
+from hexlit.reporting.match import match_page, ratings
+from hexlit.reporting.screen import Counting, Waiting
 from hexlit.reporting.text import as_rows, show
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
     title = f"{title_of(specs)} on {log.size}x{log.size}"
     with (
         workers_elsewhere(config, specs, tournament, factory, console) as elsewhere,
-        MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
+        Counting(title, tournament.games, done=before, console=console) as progress,
     ):
         tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
@@ -218,7 +218,7 @@ def track_match(
     config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, log: GameLog, document: Mapping[str, Any]
 ) -> None:
     """Log the match in `folder`; `document` is the content of its `match.json`."""
-    from hexlit.reporting.board_image import game_image
+    from hexlit.reporting.board_svg import moves_svg
     from hexlit.tasks.hex.checkpoint import network_file
     from hexlit.tasks.hex.tracked import in_words
     from hexlit.tracking.opening import open_run
@@ -250,7 +250,7 @@ def track_match(
     for game in log.games[:SAMPLES]:
         moves = game.moves
         facts = [game.pair, game.black, game.white, game.won_by, str(game.ending), len(moves)]
-        games.append([*facts, in_words(moves, log.size), game_image(moves, log.size)])
+        games.append([*facts, in_words(moves, log.size), moves_svg(moves, log.size)])
     run.table("match/games", GAME_COLUMNS, games, 0)
     elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
     run.log({"match/games_played": document["games"], **elo}, 0)

@@ -40,10 +40,11 @@ from hexlit.commands.run_folder import PARTS_FILE, RESULTS_FILE, claim, settings
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, replacing, write_text_atomic
 from hexlit.interruption import says_how_to_continue
-from hexlit.reporting.board_image import openings_image
-from hexlit.reporting.charts import draw_data
+from hexlit.reporting.board_svg import board_picture
+from hexlit.reporting.html import drawn
+from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.screen import work_bar
-from hexlit.reporting.strength import growth_chart, reliability_charts, search_table, strength_page
+from hexlit.reporting.strength import figures_of, search_table, strength_page
 from hexlit.reporting.text import as_rows, terminal
 from hexlit.reporting.text import markdown as markdown_of
 from hexlit.reporting.text import show as show_page
@@ -295,9 +296,9 @@ def write(folder: Path, document: Document) -> None:
     write_text_atomic(folder / RESULTS_FILE, as_json(document) + "\n")
     write_text_atomic(folder / "strength.md", markdown_of(strength_page(document)))
     if document["what"] == "truth":
-        for name, _, chart in (growth_chart(document), *reliability_charts(document)):
-            with replacing(folder / f"{name}.svg") as temporary:
-                temporary.write_bytes(draw_data(chart))
+        for figure in figures_of(document):
+            with replacing(folder / f"{figure.name}.svg") as temporary:
+                temporary.write_bytes(drawn(figure))
 
 
 def show(document: Document, folder: Path, *, json: bool, markdown: bool) -> None:
@@ -346,4 +347,5 @@ def _log_levels(run: TrackedRun, document: Document) -> None:
         for kind, levels in document["optimality"].items():
             row[f"strength/{kind}_optimality"] = levels[step]["all"]["share"]
         run.log({name: value for name, value in row.items() if value is not None}, step)
-        run.picture("strength/opening_map", openings_image(level["map"], openings["truth"]), step)
+        board = OpeningsBoard("", level["map"], openings["truth"])
+        run.picture("strength/opening_map", board_picture(board)[1], step)

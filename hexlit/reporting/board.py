@@ -1,14 +1,19 @@
-"""Hex boards as text: positions, and the map of openings; with colours where the terminal has them."""
+"""Boards and games as text: positions, maps of openings, a game with its moves; in colours where there are some."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from rich.text import Text
 
-from hexlit.errors import UsageError
+from hexlit.hex.board import Board
 from hexlit.hex.judging import judged_right, openings_right
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.symmetry import stone_cells
+from hexlit.reporting.page import StepGame
 from hexlit.reporting.quantities import format_hundredths
 
 BLACK_STYLE = "bold red"
@@ -47,20 +52,14 @@ def draw_board(cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = 
     board.append(f"   {letters}\n", BLACK_STYLE)
     for row in range(size):
         board.append(f"{' ' * row}{row + 1:>2}", WHITE_STYLE)
-        gaps = [" "] * (size + 1)
-        if last is not None and last // size == row:
-            gaps[last % size : last % size + 2] = "()"
-        for column in range(size):
-            cell = row * size + column
-            board.append(gaps[column], MARK_STYLE if gaps[column] != " " else None)
-            symbol, style = _STONES[int(cells[cell])]
+        gaps = dict(zip((last, last + 1), "()", strict=True)) if last is not None and last // size == row else {}
+        for cell in range(row * size, (row + 1) * size):
+            symbol, look = _STONES[int(cells[cell])]
             if cell in marks:
-                symbol, style = ("*", MARK_STYLE) if symbol == "." else (symbol, f"{style} reverse")
-            board.append(symbol, style)
-        board.append(gaps[size], MARK_STYLE if gaps[size] != " " else None)
-        board.append(f"{row + 1}\n", WHITE_STYLE)
-    board.append(f"{' ' * (size + 3)}{letters}", BLACK_STYLE)
-    return board
+                symbol, look = ("*", MARK_STYLE) if symbol == "." else (symbol, f"{look} reverse")
+            board.append(gaps.get(cell, " "), MARK_STYLE).append(symbol, look)
+        board.append(gaps.get((row + 1) * size, " "), MARK_STYLE).append(f"{row + 1}\n", WHITE_STYLE)
+    return board.append(f"{' ' * (size + 3)}{letters}", BLACK_STYLE)
 
 
 def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] | None = None) -> Text:
@@ -73,42 +72,120 @@ def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] |
     Args:
         judged: `[n*n]`, index row * n + column; above 0 or True: the opener wins.
         truth: `[n*n]`, whether the opening at the cell wins with best play; None where it is not known.
-
-    Raises:
-        UsageError: `judged` is not the map of a square board, or `truth` is not as long.
     """
     size = math.isqrt(len(judged))
-    if size * size != len(judged) or size == 0:
-        raise UsageError(f"opening map of {len(judged)} cells: an n x n board has 4, 9, 16, ... cells")
-    if truth is not None and len(truth) != len(judged):
-        raise UsageError(f"{len(truth)} true openings for a map of {len(judged)} cells: both need one entry a cell")
     board = Text(no_wrap=True)
     board.append("    " + "".join(chr(ord("a") + column).center(_CELL) for column in range(size)) + "\n", "bold")
     for row in range(size):
         board.append(" " * (row * _CELL // 2) + f"{row + 1:>3} ", "bold")
         for cell in range(row * size, (row + 1) * size):
-            value = judged[cell]
-            judgement = value is not None and not math.isnan(value)
-            mistaken = truth is not None and judgement and not judged_right(value, truth[cell])
-            board.append(_label(value, mistaken), WRONG_STYLE if mistaken else _style(value))
+            value = None if judged[cell] is None or math.isnan(judged[cell] or 0) else judged[cell]
+            wrong = truth is not None and value is not None and not judged_right(value, truth[cell])
+            look = DOUBT_STYLE if value is None else WIN_STYLE if value > 0 else LOSS_STYLE
+            board.append(f"{_judgement(value):>3}{'!' if wrong else ' '}", WRONG_STYLE if wrong else look)
         board.append("\n")
-    board.append("    ")
-    board.append(" wins ", WIN_STYLE)
-    board.append(" loses ", LOSS_STYLE)
+    board = Text.assemble(board, "    ", (" wins ", WIN_STYLE), (" loses ", LOSS_STYLE))
+    board.no_wrap = True
     if truth is not None:
         board.append(" wrong! ", WRONG_STYLE)
         board.append(f"  {openings_right(judged, truth)} of {size * size} as in perfect play")
     return board
 
 
-def _label(value: bool | float | None, mistaken: bool) -> str:
-    if value is None or math.isnan(value):
-        return " ?  "
-    shown = ("W" if value else "L") if isinstance(value, bool) else format_hundredths(max(-0.99, min(0.99, value)))
-    return f"{shown:>3}{'!' if mistaken else ' '}"
+def _judgement(value: bool | float | None) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "? ", True: "W", False: "L"}[value]
+    return format_hundredths(max(-0.99, min(0.99, value)))
 
 
-def _style(value: bool | float | None) -> str:
-    if value is None or math.isnan(value):
-        return DOUBT_STYLE
-    return WIN_STYLE if value > 0 else LOSS_STYLE
+_MOVES_A_LINE = 8
+_COLOURS = {1: "Black", -1: "White"}
+_STYLES = {1: BLACK_STYLE, -1: WHITE_STYLE}
+
+
+@dataclass(frozen=True)
+class ShownGame:
+    """A game and the number of its moves to show."""
+
+    record: GameRecord
+    ply: int
+    """Number of moves on the board."""
+    facts: Mapping[str, str]
+    """Further facts about the game, by name, such as its event."""
+
+    @property
+    def moves(self) -> tuple[int, ...]:
+        """The moves up to the shown position."""
+        return tuple(self.record.moves[: self.ply].tolist())
+
+    @property
+    def board(self) -> Board:
+        """The position after them."""
+        return Board(self.record.size, swap=True, moves=self.moves)
+
+    @property
+    def last(self) -> int | None:
+        """Cell of the last placed or exchanged stone; None on the empty board."""
+        return stone_cells(self.moves, self.record.size)[-1] if self.moves else None
+
+
+def result_of(record: GameRecord) -> str:
+    """How the game ended, in words."""
+    if record.ending == Ending.UNFINISHED:
+        claim = f"; {_COLOURS[record.winner]} is said to have won" if record.winner else ""
+        return f"unfinished{claim}"
+    how = {Ending.CONNECTED: "connects", Ending.RESIGNED: "wins by resignation", Ending.FORFEITED: "wins by forfeit"}
+    return f"{_COLOURS[record.winner]} {how[record.ending]}"
+
+
+def draw_game(shown: ShownGame) -> Text:
+    """The game for a terminal; plain text carries the same information as the colours."""
+    record = shown.record
+    names = Text.assemble(
+        ("X ", BLACK_STYLE), record.black or "Black", (" – ", "dim"), ("O ", WHITE_STYLE), record.white or "White"
+    )
+    parts = [names, *(Text.assemble((f"{name:<8}", "dim"), value) for name, value in shown.facts.items())]
+    parts += [Text(), draw_board(shown.board.cells, record.size, last=shown.last)]
+    parts += [Text(f"{SIDES}; {LAST}" if shown.ply else SIDES, "dim"), Text()]
+    parts += _moves(shown)
+    if record.opening:
+        parts.append(Text("[move]: part of the opening, chosen by no player", "dim"))
+    of = f" ({shown.ply} of {len(record.moves)} moves shown)" if shown.ply < len(record.moves) else ""
+    parts += [Text(), Text.assemble((f"{len(record.moves)} moves · {result_of(record)}", "bold"), of)]
+    return Text("\n").join(parts)
+
+
+def _moves(shown: ShownGame) -> list[Text]:
+    """Lines of numbered moves; moves chosen by no player in brackets, moves after the position dim."""
+    record = shown.record
+    words = []
+    for ply, action in enumerate(record.moves.tolist()):
+        name = "swap" if action == record.size**2 else format_cell(action, record.size)
+        name = f"[{name}]" if ply < record.opening else name
+        style = "dim" if ply >= shown.ply else _STYLES[1 if ply % 2 == 0 else -1]
+        words.append(Text.assemble((f"{ply + 1:>3} ", "dim"), (name, style), " " * max(0, 6 - len(name))))
+    joined = [Text().join(words[start : start + _MOVES_A_LINE]) for start in range(0, len(words), _MOVES_A_LINE)]
+    for line in joined:
+        line.rstrip()
+    return joined
+
+
+def step_game(record: GameRecord, title: str) -> StepGame:
+    """The game of `record` under `title`, with its searches' values where it has them."""
+    size = record.size
+    names = ["swap" if move == size**2 else format_cell(move, size) for move in record.moves.tolist()]
+    notes = {}
+    for ply in range(1, len(names) + 1):
+        if ply <= record.opening:
+            notes[ply] = "drawn at random"
+        elif ply <= len(record.values) and record.simulations[ply - 1] > 0:
+            value, simulations = float(record.values[ply - 1]), int(record.simulations[ply - 1])
+            notes[ply] = f"value {value:+.2f} for the player to move, {simulations} simulations"
+    return StepGame(
+        title=title,
+        cells=stone_cells(record.moves.tolist(), size),
+        names=names,
+        swapped=record.swap and size**2 in record.moves[1:2],
+        result=result_of(record),
+        notes=notes,
+    )

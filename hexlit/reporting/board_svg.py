@@ -1,19 +1,23 @@
-"""A Hex board as SVG: coordinates, edges in the players' colours, stones, and notes that shade and label cells.
+"""Pictures as SVG: a Hex board with its stones and notes, a game with its moves numbered, and a search tree.
 
-The picture has its own background, so it reads alike on a light and on a dark page. `board_svg` draws a whole
-picture, and the functions below it draw the parts.
+A picture has its own background, so it reads alike on a light and on a dark page. `board_svg` draws a whole board, and
+the functions below it draw the parts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from math import isqrt, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.judging import judged_right
+from hexlit.hex.notation import format_cell
+from hexlit.hex.symmetry import stone_cells
+from hexlit.reporting.board import ShownGame, result_of
 from hexlit.reporting.page import OpeningsBoard, PositionBoard
 from hexlit.reporting.quantities import format_hundredths
 
@@ -59,7 +63,6 @@ def board_svg(
     last: int | None = None,
     title: str = "",
     caption: str = "",
-    over: Iterable[str] = (),
 ) -> str:
     """The picture of a position, a complete SVG document.
 
@@ -70,41 +73,57 @@ def board_svg(
         last: cell of the last move, whose stone gets a ring.
         title: lines above the board; all but the first are small.
         caption: lines below it.
-        over: elements on top of the board.
     """
     notes = notes or {}
     above, below = title.splitlines(), caption.splitlines()
     head, foot = 5 + 21 * len(above) if above else 0, 18 * len(below) - 8 if below else 0
     board, board_high = extent(size)
-    width = max(
-        board, *(24 + len(line) * 0.56 * (12 if place else 15) for place, line in enumerate([*above, *below])), 0
-    )
+    width = max(board, *(24 + len(line) * (6.8 if place else 8.4) for place, line in enumerate([*above, *below])), 0)
     height = head + board_high + foot
-    lines = [
-        opening_tag(width, height),
-        f"<title>{escape(', '.join(above) or f'Hex board, {size} by {size}')}</title>",
-        f"<rect width='100%' height='100%' rx='8' fill='{PAPER}'/>",
-    ]
+    lines = [*_paper(width, height, ", ".join(above) or f"Hex board, {size} by {size}")]
     for place, line in enumerate(above):
         look = (12, QUIET) if place else (15, INK, " font-weight='bold'")
         lines.append(text(width / 2, 26 + 21 * place, line, *look))
     lines.append(f"<g transform='translate({(width - board) / 2:.1f} {head:.1f})'>")
     lines += empty_board(size, {cell: note.shade for cell, note in notes.items() if note.shade})
-    for cell in range(size * size):
-        note = notes.get(cell, CellNote())
-        colour = int(cells[cell])
+    for cell, colour in enumerate(cells.tolist()):
+        (x, y), note = centre(cell, size), notes.get(cell, CellNote())
         if colour:
-            lines.append(stone(cell, size, colour))
-        if cell == last:
-            lines.append(ring(cell, size, LAST))
-        if note.ring:
-            lines.append(ring(cell, size, note.ring))
+            lines.append(_circle(x, y, RADIUS, STONE[colour], INK, 1))
+        rings = (LAST if cell == last else "", note.ring)
+        lines += [
+            _circle(x, y, RADIUS - 2.2, "none", colour_of_ring, 2.4) for colour_of_ring in rings if colour_of_ring
+        ]
         if note.text:
             ink = ON_STONE[colour] if colour else ink_on(note.shade or CELL)
-            lines.append(cell_text(cell, size, note.text, ink, " font-style='italic'" * note.italic))
-    lines += [*over, "</g>"]
+            height_of_text = 13 if len(note.text) < 3 else 11.5
+            lines.append(text(x, y + 4.4, note.text, height_of_text, ink, " font-style='italic'" * note.italic))
+    lines.append("</g>")
     lines += [text(width / 2, height - 12 - 18 * place, line, 12, INK) for place, line in enumerate(below[::-1])]
     return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def moves_svg(moves: Sequence[int], size: int, *, opening: int = 0, title: str = "", caption: str = "") -> str:
+    """The position after `moves`, stones numbered, those of the `opening` in italics, a ring around the last.
+
+    After a swap the number 1 stays on the cell of the first stone until another stone takes it.
+    """
+    cells = stone_cells(moves, size)
+    notes = {cell: CellNote(str(ply + 1), italic=ply < opening) for ply, cell in enumerate(cells)}
+    board, last = Board(size, swap=True, moves=moves), cells[-1] if cells else None
+    return board_svg(board.cells, size, notes=notes, last=last, title=title, caption=caption)
+
+
+def game_svg(shown: ShownGame) -> str:
+    """The picture of the game up to the shown move, a complete SVG document."""
+    record, moves, size = shown.record, shown.moves, shown.record.size
+    head = f"{record.black or 'Black'} – {record.white or 'White'}"
+    head += "\n" + " · ".join([f"{size}×{size}", *shown.facts.values()])
+    of = f" of {len(record.moves)}" if shown.ply < len(record.moves) else ""
+    foot = f"{shown.ply}{of} moves · {result_of(record)}"
+    if size * size in moves[1:2]:
+        foot += "\nswap-pieces: " + " → ".join(format_cell(cell, size) for cell in stone_cells(moves, size)[:2])
+    return moves_svg(moves, size, opening=record.opening, title=head, caption=foot)
 
 
 def board_picture(board: OpeningsBoard | PositionBoard) -> tuple[str, str]:
@@ -144,10 +163,7 @@ def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dic
 def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
     """Notes for values of moves in [-1, 1] as percents with sign: blue wins, red loses, darker when surer."""
     return {
-        cell: CellNote(
-            format_hundredths(value),
-            tint(GOOD if value > 0 else BAD, abs(value)),
-        )
+        cell: CellNote(format_hundredths(value), tint(GOOD if value > 0 else BAD, abs(value)))
         for cell, value in values.items()
     }
 
@@ -158,6 +174,12 @@ def opening_tag(width: float, height: float) -> str:
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.1f} {height:.1f}' "
         f"width='{width:.0f}' height='{height:.0f}' style='max-width:100%;height:auto' {FONT}>"
     )
+
+
+def _paper(width: float, height: float, title: str) -> Iterator[str]:
+    yield opening_tag(width, height)
+    yield f"<title>{escape(title)}</title>"
+    yield f"<rect width='100%' height='100%' rx='8' fill='{PAPER}'/>"
 
 
 def extent(size: int) -> tuple[float, float]:
@@ -182,23 +204,9 @@ def centre(cell: int, size: int) -> tuple[float, float]:
     return MARGIN + WIDE * (column + row / 2 + 0.5), MARGIN + SIDE * (1.5 * row + 1)
 
 
-def stone(cell: int, size: int, colour: int) -> str:
-    """A stone of `BLACK` or `WHITE`."""
-    x, y = centre(cell, size)
-    return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{RADIUS:.1f}' fill='{STONE[colour]}' stroke='{INK}'/>"
-
-
-def ring(cell: int, size: int, colour: str) -> str:
-    """A ring at the rim of a stone, to point it out."""
-    x, y = centre(cell, size)
-    look = f"r='{RADIUS - 2.2:.1f}' fill='none' stroke='{colour}' stroke-width='2.4'"
-    return f"<circle cx='{x:.1f}' cy='{y:.1f}' {look}/>"
-
-
-def cell_text(cell: int, size: int, words: str, colour: str, more: str = "") -> str:
-    """A few characters in the middle of a cell."""
-    x, y = centre(cell, size)
-    return text(x, y + 4.4, words, 13 if len(words) < 3 else 11.5, colour, more)
+def _circle(x: float, y: float, radius: float, fill: str, stroke: str, thick: float) -> str:
+    look = f"fill='{fill}' stroke='{stroke}' stroke-width='{thick:g}'"
+    return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' {look}/>"
 
 
 def text(x: float, y: float, words: str, height: float, colour: str, more: str = "") -> str:
@@ -279,12 +287,90 @@ def _middle(one: tuple[float, float], other: tuple[float, float]) -> tuple[float
 def _coordinates(size: int) -> Iterator[str]:
     away = EDGE + 13
     for number in range(size):
-        letter = chr(ord("a") + number)
-        x, y = _corner(number, size, 0)
-        yield text(x - away / 2, y - away + 8, letter, 13, QUIET)
-        x, y = _corner((size - 1) * size + number, size, 3)
-        yield text(x + away / 2, y + away, letter, 13, QUIET)
-        x, y = centre(number * size, size)
-        yield text(x - WIDE / 2 - away, y + 4.5, str(number + 1), 13, QUIET)
-        x, y = centre(number * size + size - 1, size)
-        yield text(x + WIDE / 2 + away, y + 4.5, str(number + 1), 13, QUIET)
+        for row, corner, side in ((0, 0, -1), (size - 1, 3, 1)):
+            x, y = _corner(row * size + number, size, corner)
+            yield text(x + side * away / 2, y + side * away + (8 if side < 0 else 0), chr(97 + number), 13, QUIET)
+        for column, side in ((0, -1), (size - 1, 1)):
+            x, y = centre(number * size + column, size)
+            yield text(x + side * (WIDE / 2 + away), y + 4.5, str(number + 1), 13, QUIET)
+
+
+_ACROSS, _DOWN = 58.0, 96.0  # from leaf to leaf, and from level to level
+_MARGIN, _HEAD, _FOOT = 40.0, 62.0, 48.0
+_LARGEST, _SMALLEST = 19.0, 11.0  # radius of a stone
+_NARROWEST = 460.0
+_HALO = f" stroke='{PAPER}' stroke-width='4' paint-order='stroke'"  # numbers stand out from the lines behind them
+
+
+@dataclass
+class DrawnNode:
+    """A move in the picture of a tree."""
+
+    label: str
+    """Name of the move; at the root another word."""
+    colour: int
+    """`BLACK` or `WHITE`, the player of the move; 0 at the root."""
+    visits: int
+    value: float
+    """Value for the player to move at the root, in [-1, 1]."""
+    expected: bool = False
+    """Whether it belongs to the expected line of play."""
+    children: "list[DrawnNode]" = field(default_factory=list)
+
+
+def tree_svg(root: DrawnNode, *, title: str = "", caption: str = "") -> str:
+    """The picture of the tree, a complete SVG document; the root is at the top."""
+    places: dict[int, tuple[float, float]] = {}
+    leaves = _place(root, 0, 0, places)
+    width = max(2 * _MARGIN + _ACROSS * leaves, _NARROWEST, 24 + 8.5 * len(title), 24 + 6.8 * len(caption))
+    height = _HEAD + max(y for _, y in places.values()) - 10 + _FOOT + 30
+    shift = (width - _ACROSS * leaves) / 2
+    lines = [
+        *_paper(width, height, title),
+        text(width / 2, 26, title, 15, INK, " font-weight='bold'"),
+        f"<g transform='translate({shift:.1f} {_HEAD:.1f})'>",
+        *_lines(root, places, root.visits),
+        *_stones(root, places, root.visits),
+        "</g>",
+        text(width / 2, height - 12, caption, 12, QUIET),
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _place(node: DrawnNode, depth: int, first: int, places: dict[int, tuple[float, float]]) -> int:
+    """Set the places of `node` and all below it, leaves from the number `first` on; returns its number of leaves."""
+    leaves, across = 0, (first + 0.5) * _ACROSS
+    for child in node.children:
+        leaves += _place(child, depth + 1, first + leaves, places)
+    if node.children:
+        across = sum(places[id(child)][0] for child in (node.children[0], node.children[-1])) / 2
+    places[id(node)] = across, 10 + depth * _DOWN
+    return max(1, leaves)
+
+
+def _lines(node: DrawnNode, places: dict[int, tuple[float, float]], most: int) -> Iterator[str]:
+    x, y = places[id(node)]
+    for child in node.children:
+        to_x, to_y = places[id(child)]
+        thick = 1 + 9 * child.visits / max(1, most)
+        colour = LAST if child.expected else GRID
+        middle = (y + to_y) / 2
+        path = f"M{x:.1f},{y:.1f} C{x:.1f},{middle:.1f} {to_x:.1f},{middle:.1f} {to_x:.1f},{to_y:.1f}"
+        yield f"<path d='{path}' fill='none' stroke='{colour}' stroke-width='{thick:.1f}' opacity='0.75'/>"
+        yield from _lines(child, places, most)
+
+
+def _stones(node: DrawnNode, places: dict[int, tuple[float, float]], most: int) -> Iterator[str]:
+    (x, y), radius = places[id(node)], _SMALLEST + (_LARGEST - _SMALLEST) * sqrt(node.visits / max(1, most))
+    if node.colour:
+        ring = blend(GRID, GOOD if node.value > 0 else BAD, 0.25 + 0.75 * abs(node.value))
+        yield _circle(x, y, radius, STONE[node.colour], ring, 4)
+        yield text(x, y + 4, node.label, 12 if radius > 13 else 10, ON_STONE[node.colour])
+        yield text(x, y + radius + 15, f"{node.visits:,}", 10.5, INK, _HALO)
+        yield text(x, y + radius + 27, format_hundredths(node.value), 10.5, ring, f" font-weight='bold'{_HALO}")
+    else:
+        yield f"<rect x='{x - 54:.1f}' y='{y - 16:.1f}' width='108' height='32' rx='8' fill='{GRID}'/>"
+        yield text(x, y + 4.5, node.label, 12, INK)
+    for child in node.children:
+        yield from _stones(child, places, most)

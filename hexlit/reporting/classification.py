@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from hexlit.reporting.figures import INK, new_figure, shorten, whole_ticks
+from hexlit.reporting.figures import INK, new_figure, shorten
 from hexlit.reporting.page import Block, Column, Figure, Figures, Notes, Section, Table, table
 from hexlit.reporting.quantities import format_count, format_share
 from hexlit.reporting.run_files import RunFiles, validation_section
@@ -29,43 +29,32 @@ class ConfusionMatrix:
 
 def draw_confusion(data: ConfusionMatrix) -> Drawing:
     """Each true class's shares as shades, the counts as numbers."""
-    counts = np.array(data.counts)
-    size = len(data.classes)
+    counts, size = np.array(data.counts), len(data.classes)
     side = min(12.0, 2.0 + 0.55 * size)
     figure = new_figure(side + 0.6, side)
     axes = figure.add_subplot()
     axes.grid(visible=False)
     shares = counts / np.maximum(1, counts.sum(1, keepdims=True))
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    names = [shorten(name, 24) for name in data.classes]
-    if size <= NUMBERED:
-        axes.set_xticks(range(size), names, rotation=35, ha="right")
-        axes.set_yticks(range(size), names)
-        for row in range(size):
-            for column in range(size):
-                if counts[row, column]:
-                    colour = "white" if shares[row, column] > 0.5 else INK
-                    axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=colour)
-    else:
-        whole_ticks(axes, "x")
-        whole_ticks(axes, "y")
-    axes.set_xlabel("predicted class")
-    axes.set_ylabel("true class")
-    axes.set_title("Test set: texts by class")
+    names = [shorten(name, 24) for name in data.classes] if size <= NUMBERED else []
+    axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    for row, column in np.argwhere(counts).tolist() if names else ():
+        colour = "white" if shares[row, column] > 0.5 else INK
+        axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=colour)
+    axes.set(xlabel="predicted class", ylabel="true class", title="Test set: texts by class")
     return figure
 
 
 def report_sections(files: RunFiles) -> list[Section]:
     """Scores on the test set, the most surprising errors, and the texts, as far as the run has them."""
-    summary, sections = files.summary, []
+    summary, sections, others = files.summary, list[Section](), list[Block]()
+    if (files.folder / FIGURE).is_file():
+        drawing = (files.folder / FIGURE).read_bytes()
+        others.append(Figures([Figure("confusion", "True and predicted classes", drawing)]))
     if test := summary.get("test"):
         scores, *tables = score_tables(test)
-        others: list[Block] = [*tables]
-        sections.append(Section("Test set", [scores]))
-        if (files.folder / FIGURE).is_file():
-            drawing = Figure("confusion", "True and predicted classes", (files.folder / FIGURE).read_bytes())
-            others.append(Figures([drawing]))
-        sections.append(Section("Classes", others, detail=True))
+        sections = [Section("Test set", [scores]), Section("Classes", [*tables, *others], detail=True)]
         sections.append(Section("Errors", [error_table(test)], detail=True))
     if summary.get("data"):
         lines = [*data_lines(summary["data"]), padding_line(summary["padding"])]
@@ -75,16 +64,15 @@ def report_sections(files: RunFiles) -> list[Section]:
 
 def data_lines(data: Mapping[str, Any]) -> list[str]:
     """Counts of texts read, dropped and cut."""
-    texts = ", ".join(f"{format_count(count)} of {split}" for split, count in data["texts"].items())
-    dropped = data["dropped"]
-    lines = [
-        f"texts: {texts}; dropped: {dropped['duplicate']} duplicates "
-        f"({dropped['conflicting']} of them with another label), {dropped['blank']} blank"
-    ]
-    cut = {split: count for split, count in data["cut"].items() if count}
-    if cut:
-        shown = ", ".join(f"{format_count(count)} of {split}" for split, count in cut.items())
-        lines.append(f"cut to {data['max_length']} tokens: {shown}")
+
+    def by_split(counts: Mapping[str, int]) -> str:
+        return ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
+
+    texts, dropped = by_split(data["texts"]), data["dropped"]
+    conflicting = f"({dropped['conflicting']} of them with another label)"
+    lines = [f"texts: {texts}; dropped: {dropped['duplicate']} duplicates {conflicting}, {dropped['blank']} blank"]
+    if cut := by_split(data["cut"]):
+        lines.append(f"cut to {data['max_length']} tokens: {cut}")
     if data["latin1"]:
         lines.append(f"files that are not UTF-8, read as Latin-1: {data['latin1']}")
     return lines

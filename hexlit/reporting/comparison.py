@@ -1,18 +1,11 @@
 """Several runs side by side: their results, their curves, their costs, and the settings that differ."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from hexlit.reporting.page import Cell, Chart, ChartLine, Column, Figure, Figures, Notes, Page, Section, Table, table
-from hexlit.reporting.quantities import (
-    DASH,
-    format_bytes,
-    format_count,
-    format_duration,
-    format_figure,
-    format_flops,
-    format_rate,
-)
+from hexlit.reporting.page import Cell, Column, Figure, Figures, Notes, Page, Section, Table, cell, plot, table
+from hexlit.reporting.quantities import DASH
 from hexlit.reporting.run_files import Rates, RunFiles, numbers, rates_of
 
 AXES = {
@@ -51,21 +44,21 @@ def figures_section(runs: Sequence[ComparedRun]) -> Section:
     """A row per run."""
     measures = list(dict.fromkeys(name for run in runs for name in final_figures(run.files)))
     headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters", "memory", *measures]
-    rows: list[list[str | Cell]] = []
+    rows = []
     for run in runs:
-        files, rates = run.files, rates_of(run.files)
-        summary, result = files.summary, final_figures(files)
-        seconds = summary.get("wall_seconds")
-        speeds = [value for value in numbers(files.steps, "examples_per_second") if value is not None]
-        speed = sum(speeds) / len(speeds) if speeds else None
-        flops = (summary.get("cost") or {}).get("flops")
-        memory = (summary.get("memory") or {}).get("host_peak_bytes")
-        cells: list[str | Cell] = [Cell(run.name, link=run.link), format_count(files.epochs)]
-        cells += [Cell(format_duration(value), value) for value in (seconds, rates.epoch_seconds)]
-        cells += [Cell(format_rate(speed), speed), Cell(format_flops(flops), flops)]
-        cells += [format_count(summary.get("parameters")), Cell(format_bytes(memory), memory)]
-        cells += [Cell(figure_of(result.get(name)), result.get(name)) for name in measures]
-        rows.append(cells)
+        summary, result = run.files.summary, final_figures(run.files)
+        speeds = [value for value in numbers(run.files.steps, "examples_per_second") if value is not None]
+        figures = [
+            (run.files.epochs, "count"),
+            (summary.get("wall_seconds"), "seconds"),
+            (rates_of(run.files).epoch_seconds, "seconds"),
+            (sum(speeds) / len(speeds) if speeds else None, "rate"),
+            ((summary.get("cost") or {}).get("flops"), "flops"),
+            (summary.get("parameters"), "count"),
+            ((summary.get("memory") or {}).get("host_peak_bytes"), "bytes"),
+            *((result.get(name), None) for name in measures),
+        ]
+        rows.append([Cell(run.name, link=run.link), *(cell(value, unit) for value, unit in figures)])
     return Section("Figures", [table("The runs side by side", ["run", *headings], rows)])
 
 
@@ -83,39 +76,29 @@ def final_figures(files: RunFiles) -> dict[str, float]:
     return result
 
 
-def figure_of(value: float | None) -> str:
-    """A loss or a share; a dash for a missing one."""
-    return DASH if value is None else format_figure(value)
-
-
 def curves_section(runs: Sequence[ComparedRun]) -> Section:
     """Losses over epochs, and the runs' `monitor` over epochs, operations and time."""
-    figures: list[Figure] = []
-    for name, title in losses_of(runs).items():
-        figures.append(Figure(f"loss-{name}", title, _chart(runs, name, "epoch", may_be_log=True)))
+    figures = [_chart(runs, name, "epoch", title, may_be_log=True) for name, title in losses_of(runs).items()]
     for monitor in monitors_of(runs):
         for axis, (what, _, _) in AXES.items():
-            chart = _chart(runs, monitor, axis)
-            if any(line.points for line in chart.lines):
-                figures.append(Figure(f"{monitor}-{what}", f"{monitor} over {what}", chart))
-    rates = [
-        ChartLine(run.name, numbers(run.files.steps, "epoch"), numbers(run.files.steps, "examples_per_second"))
-        for run in runs
-    ]
-    figures.append(Figure("throughput", "Throughput of training", Chart(rates, y="examples a second")))
+            if any(axis in run.files.metrics and monitor in run.files.metrics for run in runs):
+                figures.append(_chart(runs, monitor, axis, f"{monitor} over {what}", dots=True))
+    steps = [run.files.steps for run in runs]
+    rates = {
+        run.name: (numbers(one, "epoch"), numbers(one, "examples_per_second"))
+        for run, one in zip(runs, steps, strict=True)
+    }
+    figures.append(plot("throughput", "Throughput of training", rates, y="examples a second"))
     return Section("Curves", [Figures(figures)])
 
 
 def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
     """Titles of the losses that every run has, by metric: the comparable loss, else the total one."""
     shared = set.intersection(*(set(run.files.metrics) for run in runs))
-    titles = {"train": "Training", "val": "Validation"}
-    result = {}
-    for split, title in titles.items():
-        for kind in ("comparable_loss", "loss"):
-            if f"{split}.{kind}" in shared:
-                result[f"{split}.{kind}"] = f"{title}: {kind.replace('_', ' ')}"
-                break
+    result: dict[str, str] = {}
+    for split, title in {"train": "Training", "val": "Validation"}.items():
+        kinds = [kind for kind in ("comparable_loss", "loss") if f"{split}.{kind}" in shared]
+        result |= {f"{split}.{kind}": f"{title}: {kind.replace('_', ' ')}" for kind in kinds[:1]}
     return result
 
 
@@ -125,37 +108,44 @@ def monitors_of(runs: Sequence[ComparedRun]) -> list[str]:
     return [name for name in dict.fromkeys(names) if isinstance(name, str) and not name.endswith("loss")]
 
 
-def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, *, may_be_log: bool = False) -> Chart:
-    _, unit, factor = AXES[axis]
-    lines = []
-    for run in runs:
-        xs = [None if value is None else value / factor for value in run.files.column(axis)]
-        if metric in run.files.metrics and xs:
-            lines.append(ChartLine(run.name, xs, run.files.column(metric)))
-    return Chart(lines, x=unit, y=metric, may_be_log=may_be_log, dots=not may_be_log)
+def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, title: str, **look: Any) -> Figure:
+    what, unit, factor = AXES[axis]
+    lines = {
+        run.name: ([None if x is None else x / factor for x in run.files.column(axis)], run.files.column(metric))
+        for run in runs
+        if metric in run.files.metrics and axis in run.files.metrics
+    }
+    return plot(f"{metric}-{what}", title, lines, x=unit, y=metric, **look)
 
 
 def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: float | None) -> Section:
     """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the first run's."""
-    rates = [rates_of(run.files) for run in runs]
-    headings = ["run", "pace beside the first", "workers", "efficiency of workers"]
+    rates, lengths = [rates_of(run.files) for run in runs], sorted(set(epochs))
     workers = [_workers(run.files) for run in runs]
-    for number in sorted(set(epochs)):
-        headings += [f"{format_count(number)} epochs: hours", *(["cost"] if price is not None else [])]
-    rows: list[list[str | Cell]] = []
+    headings = ["run", "pace beside the first", "workers", "efficiency of workers"]
+    for number in lengths:
+        headings += [f"{number:,} epochs: hours", *(["cost"] if price is not None else [])]
+    rows = []
     for run, rate, count in zip(runs, rates, workers, strict=True):
-        shared = [_pace(rates[0], rate), DASH if count is None else str(count)]
-        shared.append(_efficiency(rates[0], rate, workers[0], count))
-        rows.append([run.name, *shared, *_costs(rate, sorted(set(epochs)), price)])
+        pace = _pace(rates[0], rate)
+        share = None if pace is None or workers[0] is None or count is None else pace * workers[0] / count
+        texts = [DASH if pace is None else f"{pace:.2f}×", DASH if share is None else f"{share:.0%}"]
+        rows.append(
+            [
+                run.name,
+                texts[0],
+                cell(count, "count"),
+                texts[1],
+                *(text for number in lengths for text in rate.costs(number, price)),
+            ]
+        )
     line = "At the rates that each run measured on its machine. Efficiency: pace by worker beside the first run's."
     line += f" An hour costs {price:g}." if price is not None else " price=2.50 adds what an hour costs."
     return Section("Cost", [Notes([line], "quiet"), table("Hours and cost by epochs", headings, rows)])
 
 
-def _pace(first: Rates, other: Rates) -> str:
-    if not first.epoch_seconds or not other.epoch_seconds:
-        return DASH
-    return f"{first.epoch_seconds / other.epoch_seconds:.2f}×"
+def _pace(first: Rates, other: Rates) -> float | None:
+    return first.epoch_seconds / other.epoch_seconds if first.epoch_seconds and other.epoch_seconds else None
 
 
 def _workers(files: RunFiles) -> int | None:
@@ -164,25 +154,11 @@ def _workers(files: RunFiles) -> int | None:
     return max(1, result) if isinstance(result, int) else None
 
 
-def _efficiency(first: Rates, other: Rates, workers_of_first: int | None, workers: int | None) -> str:
-    if not first.epoch_seconds or not other.epoch_seconds or workers_of_first is None or workers is None:
-        return DASH
-    return f"{first.epoch_seconds / other.epoch_seconds * workers_of_first / workers:.0%}"
-
-
-def _costs(rates: Rates, epochs: Sequence[int], price: float | None) -> Iterator[str]:
-    for number in epochs:
-        seconds = rates.seconds(number)
-        yield DASH if seconds is None else f"{seconds / 3600:,.2f}"
-        if price is not None:
-            yield DASH if seconds is None else f"{price * seconds / 3600:,.2f}"
-
-
 def differences_section(runs: Sequence[ComparedRun]) -> Section:
     """The settings that differ between the runs."""
-    settings: list[Mapping[str, str]] = [run.files.settings() for run in runs]
+    settings = [run.files.settings() for run in runs]
     names = list(dict.fromkeys(name for one in settings for name in one))
-    rows: list[list[str | Cell]] = [
+    rows = [
         [name, *(one.get(name, DASH) for one in settings)]
         for name in names
         if len({one.get(name) for one in settings}) > 1

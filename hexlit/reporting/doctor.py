@@ -49,39 +49,39 @@ def _device(device: Report) -> Rows:
     reasons, product, compiled = device["reasons"], device["product"], device["compile"]
     if not device["available"]:
         return [("not there", reasons["available"])]
-    free, total = device["memory_free_bytes"], device["memory_total_bytes"]
+    free, total, error = device["memory_free_bytes"], device["memory_total_bytes"], product["largest_error"]
     name = device["name"] or f"unknown ({reasons['name']})"
     memory = f"{format_bytes(free)} of {format_bytes(total)} free" if total else reasons["memory_total_bytes"]
-    exact = "works: a small product of whole numbers is exact"
-    rows = [("available", f"{name} · memory: {memory}")]
-    rows.append(("smoke", exact if device["smoke"] else f"fails: {reasons['smoke']}"))
-    error = product["largest_error"]
-    works = error is not None and product["works"]
-    near = f"works: 1000x1000 in fp32, off by {error:.1e} at most" if works else ""
-    rows.append(("product", near or f"fails: {product['reasons']['works']}"))
-    rows += [(probe["precision"], _precision(probe)) for probe in device["precisions"]]
-    trains = device["training_precision"] or reasons["training_precision"]
-    evaluates = device["inference_precision"] or reasons["inference_precision"]
+    near = "" if error is None else f"1000x1000 in fp32, off by {error:.1e} at most"
+    formats = [device[f"{use}_precision"] or reasons[f"{use}_precision"] for use in ("training", "inference")]
     how = "; a product of matrices has decided it once, accelerator.precision decides otherwise"
-    rows.append(("hexlit", f"trains in {trains}, evaluates in {evaluates}{how if device['device'] == 'cpu' else ''}"))
-    if compiled["works"]:
-        how = f"works: {compiled['seconds']:.1f} s to compile, off by {compiled['difference']:.1e} from eager"
-    else:
-        how = f"{DASH} " if compiled["works"] is None else "fails: "
-        how += compiled["reasons"]["works"]
-    rows.append(("compile", how))
+    rows = [
+        ("available", f"{name} · memory: {memory}"),
+        ("smoke", _works(device["smoke"], "a small product of whole numbers is exact", reasons.get("smoke"))),
+        ("product", _works(bool(near) and product["works"], near, product["reasons"].get("works"))),
+        *((probe["precision"], _precision(probe)) for probe in device["precisions"]),
+        ("hexlit", "trains in {}, evaluates in {}".format(*formats) + how * (device["device"] == "cpu")),
+    ]
+    text = f"{DASH} {compiled['reasons'].get('works')}"
+    if compiled["works"] is not None:
+        difference = f"{compiled['seconds'] or 0:.1f} s to compile, off by {compiled['difference'] or 0:.1e} from eager"
+        text = _works(compiled["works"], difference, compiled["reasons"].get("works"))
+    rows.append(("compile", text))
     if device["fused"] is not None or device["device"] == "cpu":
-        rows.append(("fused", "works" if device["fused"] else f"fails: {reasons['fused']}"))
+        rows.append(("fused", _works(device["fused"], "", reasons.get("fused"))))
     return rows
 
 
+def _works(works: bool | None, how: str, reason: str | None) -> str:
+    return (f"works: {how}" if how else "works") if works else f"fails: {reason}"
+
+
 def _precision(probe: Report) -> str:
-    reasons = probe["reasons"]
+    reasons, fp32 = probe["reasons"], probe["precision"] == "fp32"
     hardware = {True: "in hardware", False: "not in hardware", None: f"in hardware or not: {reasons.get('hardware')}"}
+    where = hardware[probe["hardware"]]
     if not probe["works"]:
-        return f"fails, {hardware[probe['hardware']]}: {reasons['works']}"
+        return f"fails, {where}: {reasons['works']}"
     time = f"{1000 * probe['seconds']:.1f} ms a step"
-    if probe["precision"] == "fp32":
-        return f"works, {time}"
     relative = f", {probe['times_fp32']:.2f} times fp32's" if probe["times_fp32"] is not None else ""
-    return f"works, {hardware[probe['hardware']]}, {time}{relative}, gradients {probe['difference']:.1%} away"
+    return f"works, {time}" if fp32 else f"works, {where}, {time}{relative}, gradients {probe['difference']:.1%} away"

@@ -1,14 +1,18 @@
-"""The style of a sweep's figures, and drawing one to a file: matplotlib without a window or global state."""
+"""Charts, and the style of all figures: matplotlib without a window or global state."""
 
 import io
 import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+from hexlit.reporting.page import Chart, Spans
 
 STATE_COLOURS = {
     "complete": "#3b6fb6",
@@ -25,33 +29,9 @@ LABEL_PAPER = "#fefefe"
 DENSE = 400
 """Most points of a drawn line; longer lines are thinned, and their JSON keeps all points."""
 
-STYLE: Any = {  # the types of matplotlib's keys depend on its release
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],  # the first comes with matplotlib
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.facecolor": "none",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#8b9098",
-    "axes.labelcolor": INK,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.formatter.limits": [-4, 5],
-    "grid.color": "#e8eaed",
-    "grid.linewidth": 0.8,
-    "text.color": INK,
-    "xtick.color": "#57606a",
-    "ytick.color": "#57606a",
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "text.parse_math": False,  # names come from users: a dollar sign in one is no formula
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "hexlit",  # the same data gives the same file
-}
-
+STYLE: Any = matplotlib.rc_params_from_file(  # the types of matplotlib's keys depend on its release
+    Path(__file__).parent / "templates" / "figures.mplstyle", use_default_template=False
+)
 DARK = {
     INK: "#e3e7ec",
     "#57606a": "#a9b2bc",
@@ -110,11 +90,6 @@ def shorten(text: object, length: int = 28) -> str:
     return f"{line[: length - 1 - half]}…{line[-half:]}"
 
 
-def format_number(value: float, _place: object = None) -> str:
-    """`value` in a few digits: `0.001`, `3e-05`, `12`."""
-    return f"{value:.4g}"
-
-
 def time_unit(seconds: float) -> tuple[int, str]:
     """Seconds in the unit that suits a time of `seconds`, and its name."""
     return (3600, "hours") if seconds > 2 * 3600 else (60, "minutes") if seconds > 120 else (1, "seconds")
@@ -122,13 +97,13 @@ def time_unit(seconds: float) -> tuple[int, str]:
 
 def log_scale(axes: Axes, which: str) -> None:
     """Make the axis `which` (x or y) logarithmic, its ticks plain numbers."""
-    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis, limits = (axes.xaxis, axes.get_xlim) if which == "x" else (axes.yaxis, axes.get_ylim)
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    low, high = sorted(axes.get_xlim() if which == "x" else axes.get_ylim())
+    low, high = sorted(limits())
     decades = math.log10(high / low) if low > 0 else 1.0
     subs = (1.0,) if decades > 3 else (1.0, 3.0) if decades > 1.2 else (1.0, 2.0, 5.0)
     axis.set_major_locator(LogLocator(10, subs=subs, numticks=9))
-    axis.set_major_formatter(FuncFormatter(format_number))
+    axis.set_major_formatter("{x:.4g}")
     axis.set_minor_formatter(NullFormatter())
 
 
@@ -147,6 +122,90 @@ def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], 
     """At most about `DENSE` points of a line, including its last one."""
     if len(xs) <= DENSE:
         return xs, ys
-    step = math.ceil(len(xs) / DENSE)
-    places = sorted({*range(0, len(xs), step), len(xs) - 1})
+    places = np.linspace(0, len(xs) - 1, DENSE).round().astype(int).tolist()
     return [xs[place] for place in places], [ys[place] for place in places]
+
+
+_ORDER = ("complete", "pruned", "best", "running", "failed", "interrupted")
+COLOURS = [{**STATE_COLOURS, "best": BEST_COLOUR}[name] for name in _ORDER]
+MOST_LINES = 12
+"""Most lines of one chart."""
+
+
+def draw_data(data: Chart | Spans) -> bytes:
+    """The SVG of a figure's data."""
+    return draw(draw_chart, data) if isinstance(data, Chart) else draw(draw_spans, data)
+
+
+def draw_chart(data: Chart) -> Figure:
+    """The lines with a legend above them."""
+    lines = [line for line in data.lines if line.points][:MOST_LINES]
+    if not lines:
+        return empty_figure("nothing was measured")
+    named = len(lines) > 1
+    columns = 2 if max(len(line.name) for line in lines) > 16 else min(4, len(lines))
+    rows = -(-len(lines) // columns) if named else 0
+    figure = Figure(figsize=(5.2, 3.1))  # fixed margins: finding them would take as long as all the rest
+    figure.subplots_adjust(left=0.165 if data.y else 0.125, right=0.975, bottom=0.15, top=0.955 - 0.058 * rows)
+    axes = figure.add_subplot()
+    for place, line in enumerate(lines):
+        xs, ys = thinned(*zip(*line.points, strict=True))
+        marker, look = "o" if len(xs) == 1 or data.dots else "", "--" if line.dashed else "-"
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot(xs, ys, color=colour, lw=1.6, ls=look, marker=marker, ms=3, label=line.name)
+        if line.reach:
+            low, high = zip(*line.reach, strict=True)
+            axes.vlines(xs, low, high, color=colour, lw=1.6, alpha=0.5)
+        if line.weights:
+            axes.scatter(xs, ys, s=[10 + 300 * share for share in line.weights], color=colour, alpha=0.7, linewidths=0)
+    if data.diagonal:
+        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.5, zorder=1)
+    finish_axes(axes, data)
+    if named:
+        figure.legend(loc="upper left", bbox_to_anchor=(0.12, 1.0), ncols=columns, borderaxespad=0.1)
+    return figure
+
+
+def finish_axes(axes: Axes, data: Chart) -> None:
+    """Scales and names of the axes."""
+    if data.may_be_log and spread_out(y for line in data.lines for _, y in line.points):
+        log_scale(axes, "y")
+    if data.ticks:
+        axes.set_xticks(range(len(data.ticks)), data.ticks)
+    else:
+        axes.xaxis.set_major_formatter("{x:,.6g}")
+    if data.x == "epoch":
+        whole_ticks(axes, "x")
+    if data.share:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
+    elif axes.get_yscale() == "linear":
+        axes.yaxis.set_major_formatter("{x:,.6g}")
+    axes.set(xlabel=data.x, ylabel=shorten(data.y, 40))
+
+
+def draw_spans(data: Spans) -> Figure:
+    """A lane per phase, and below it a plot per meter, over the same time."""
+    rows = len(data.meters) + 1
+    if not data.phases:
+        return empty_figure("no phase has ended")
+    lanes = len(data.phases)
+    heights = [0.24 * lanes + 0.3, *[1.15] * len(data.meters)]
+    end = max(begin + length for spans in data.phases.values() for begin, length in spans)
+    factor, unit = time_unit(end)
+    figure = new_figure(11.0, sum(heights) + 0.7)
+    plots = figure.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for lane, spans in enumerate(data.phases.values()):
+        bars = [(begin / factor, max(length, 0.0015 * end) / factor) for begin, length in spans]
+        plots[0].broken_barh(bars, (lane - 0.36, 0.72), color=COLOURS[lane % len(COLOURS)], linewidth=0)
+    plots[0].set_yticks(range(lanes), list(data.phases))
+    plots[0].set_ylim(lanes - 0.5, -0.5)
+    plots[0].grid(axis="y", visible=False)
+    for axes, line in zip(plots[1:], data.meters, strict=True):
+        points = line.points
+        xs, ys = thinned([x / factor for x, _ in points], [y for _, y in points])
+        axes.plot(xs, ys, color=COLOURS[0], lw=1.2)
+        axes.fill_between(xs, ys, color=COLOURS[0], alpha=0.15, linewidth=0)
+        axes.set_ylim(0)
+        axes.set_ylabel(shorten(line.name, 24))
+    plots[-1].set_xlabel(f"{unit} since the run began")
+    return figure

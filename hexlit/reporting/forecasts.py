@@ -1,17 +1,16 @@
 """Forecasts: a figure of them over the truth, and the sections of a run of the forecaster in its report."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
 from hexlit.reporting.page import Facts, Figure, Figures, Notes, Section, Table, table
-from hexlit.reporting.quantities import DASH, format_count, format_share
+from hexlit.reporting.quantities import format_count, format_share
 from hexlit.reporting.run_files import RunFiles, validation_section
 
 FIGURE = "forecasts.svg"
@@ -51,23 +50,22 @@ def draw_forecasts(data: ForecastPanels) -> Drawing:
     """Past and truth as one line of ink, the forecast on top of it, the naive forecast faint."""
     if not data.panels:
         return empty_figure("there is no forecast to show")
-    rows = -(-len(data.panels) // COLUMNS)
-    columns = min(COLUMNS, len(data.panels))
+    rows, columns = -(-len(data.panels) // COLUMNS), min(COLUMNS, len(data.panels))
     figure = new_figure(4.6 * columns, 0.5 + 2.3 * rows)
-    first = None
-    for place, panel in enumerate(data.panels):
-        first = (
-            figure.add_subplot(rows, columns, place + 1, sharey=first)
-            if first
-            else figure.add_subplot(rows, columns, 1)
-        )
-        _draw_panel(first, panel, data.naive)
-        first.set_title(shorten(panel.title, 48))
+    plots = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten().tolist()
+    for place, axes in enumerate(plots):
+        if place >= len(data.panels):
+            axes.remove()
+            continue
+        panel = data.panels[place]
+        _draw_panel(axes, panel, data.naive)
+        axes.set_title(shorten(panel.title, 48))
+        axes.tick_params(labelleft=True)
         if place >= len(data.panels) - columns:
-            first.set_xlabel(f"{data.step} after the last value known")
+            axes.set_xlabel(f"{data.step} after the last value known")
         if place % columns == 0:
-            first.set_ylabel(shorten(data.value, 40))
-    handles, labels = figure.axes[0].get_legend_handles_labels()
+            axes.set_ylabel(shorten(data.value, 40))
+    handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(handles))
     return figure
 
@@ -108,25 +106,21 @@ def report_sections(files: RunFiles) -> list[Section]:
 def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
     """A table per target with a column per forecaster: errors by horizon, then figures over all horizons."""
     tables = []
+    lines: dict[str, tuple[Any, str, Callable[[Any], str]]]
     for target in dict.fromkeys(row["target"] for row in rows):
-        own = [row for row in rows if row["target"] == target]
-        result = {(row["forecaster"], row["horizon"]): row for row in own}
-        names = list(dict.fromkeys(row["forecaster"] for row in own))
-        horizons = [row["horizon"] for row in own if row["forecaster"] == names[0] and row["horizon"] != OVERALL]
-        lines = [
-            [
-                f"+{horizon}" if horizon != OVERALL else OVERALL,
-                *(_error(result[name, horizon]["mae"]) for name in names),
-            ]
-            for horizon in [*_spread(horizons), OVERALL]
-        ]
-        for heading, key in (("RMSE", "rmse"), ("R²", "r2")):
-            lines.append([heading, *(_error(result[name, OVERALL][key]) for name in names)])
+        result = {(row["forecaster"], row["horizon"]): row for row in rows if row["target"] == target}
+        names = list(dict.fromkeys(name for name, _ in result))
+        horizons = [horizon for name, horizon in result if name == names[0] and horizon != OVERALL]
+        lines = {f"+{horizon}": (horizon, "mae", _error) for horizon in _spread(horizons)}
+        lines |= {OVERALL: (OVERALL, "mae", _error), "RMSE": (OVERALL, "rmse", _error), "R²": (OVERALL, "r2", _error)}
         for naive in ("persistence", "seasonal"):
-            skills = [result[name, OVERALL][f"skill_over_{naive}"] for name in names]
-            lines.append([f"skill over {naive}", *(_share(skill) for skill in skills)])
+            lines[f"skill over {naive}"] = (OVERALL, f"skill_over_{naive}", format_share)
+        cells = [
+            [heading, *(text(result[name, horizon][key]) for name in names)]
+            for heading, (horizon, key, text) in lines.items()
+        ]
         title = f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
-        tables.append(table(title, ["", *names], lines))
+        tables.append(table(title, ["", *names], cells))
     return tables
 
 
@@ -135,17 +129,9 @@ def _error(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _share(skill: float | None) -> str:
-    return DASH if skill is None or math.isnan(skill) else format_share(skill)
-
-
 def _spread(horizons: Sequence[int]) -> list[int]:
     """At most `SHOWN_HORIZONS` horizons, including the first and the last: 1, 6, 12, 18 and 24 of 1 to 24."""
     count = min(len(horizons), SHOWN_HORIZONS)
     between = [horizons[-1] * place / (count - 1) for place in range(1, count - 1)]
-    nearest = [min(horizons, key=partial(_distance, step)) for step in between]
+    nearest = [horizons[int(np.abs(np.array(horizons) - step).argmin())] for step in between]
     return list(dict.fromkeys([horizons[0], *nearest, horizons[-1]]))
-
-
-def _distance(step: float, horizon: int) -> float:
-    return abs(horizon - step)

@@ -1,58 +1,20 @@
-"""Collections of games: progress of reading, results, and contents."""
+"""Collections of games: what was read, written and found wrong, and their contents."""
 
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from rich.console import Console
 
 from hexlit.reporting.page import Block, Cell, Column, Facts, Notes, Page, Section, Table, table
 from hexlit.reporting.quantities import format_bytes, format_count, format_duration, format_rate, format_share
-from hexlit.reporting.screen import Counting
 
 _BARS = 12  # lines of the histogram of lengths, at most
 _STEPS = (1, 2, 5, 10, 20, 50, 100)  # number of moves that a bar may cover
 
 
-class ReadingProgress(Counting):
-    """Shows the bytes and games read so far, the speed, and the time left.
-
-    A bar on a terminal, elsewhere a line every ten seconds.
-
-    Args:
-        size: bytes to read.
-        title: present activity.
-    """
-
-    def __init__(self, size: int, title: str, *, console: Console | None = None) -> None:
-        super().__init__(title, size, console=console or Console(stderr=True), transient=True)
-        self._started = time.monotonic()
-
-    @property
-    def amount(self) -> str:
-        return f"{100 * self.done / max(1, self.total):.0f}%"
-
-    def update(self, position: int, games: int) -> None:
-        """Show that `position` bytes and `games` games have been read."""
-        seconds = max(time.monotonic() - self._started, 1e-9)
-        self.done = position
-        left = (self.total - position) * seconds / position if position else None
-        self.facts = [f"{format_bytes(position)} of {format_bytes(self.total)}", f"{format_count(games)} games"]
-        self.facts += [f"{format_rate(games / seconds)} games/s", f"{format_duration(left)} left"]
-        if self.line_due():
-            self.say(", ".join(self.facts))
-
-
 def import_page(result: Mapping[str, Any], target: str) -> Page:
     """The results of an import."""
-    facts = [
-        ("games read", format_count(result["read"])),
-        ("new games", format_count(result["imported"])),
-        ("plies", format_count(result["plies"])),
-        (f"in {target}", format_count(result["in_store"])),
-        ("time", format_duration(result["seconds"])),
-        ("games/s", format_rate(result["games_per_second"])),
-    ]
+    names = {"games read": "read", "new games": "imported", "plies": "plies", f"in {target}": "in_store"}
+    facts = [(name, format_count(result[key])) for name, key in names.items()]
+    facts += [("time", format_duration(result["seconds"])), ("games/s", format_rate(result["games_per_second"]))]
     return Page("", "", _tallies({"Dropped": result["dropped"], "To be known": result["noted"]}), [Facts(facts)])
 
 
@@ -83,29 +45,27 @@ def overview_page(overview: Mapping[str, Any]) -> Page:
     games = overview["games"]
     facts = [("games", format_count(games)), ("plies", format_count(overview["plies"]))]
     facts.append(("plies a game", f"{overview['plies'] / games:.1f}"))
-    counts = []
-    for title, key in (("Boards", "sizes"), ("Winners", "winners"), ("Endings", "endings"), ("Swaps", "swaps")):
-        shares = [
-            f"{_board(name) if key == 'sizes' else name} {format_count(count)} ({format_share(count / games)})"
-            for name, count in overview[key].items()
-            if count
-        ]
-        counts.append(f"{title}: {', '.join(shares)}")
-    lengths = {int(length): count for length, count in overview["lengths"].items()}
-    sections = [Section("Lengths", [histogram(lengths)])]
-    if overview["openings"]:
-        rows = [
-            [_board(line["board"]), str(line["moves"]), *_won(line["games"], games, line["black_won"])]
-            for line in overview["openings"]
-        ]
+    sizes = {f"{size}x{size}": count for size, count in overview["sizes"].items()}
+    counts = {"Boards": sizes} | {name.capitalize(): overview[name] for name in ("winners", "endings", "swaps")}
+    lines = [
+        f"{title}: " + ", ".join(f"{name} {n:,} ({format_share(n / games)})" for name, n in group.items() if n)
+        for title, group in counts.items()
+    ]
+
+    def row(names: Sequence[str], line: Mapping[str, Any], won: str) -> list[str]:
+        shares = [format_share(line["games"] / games), format_share(line[won] / line["games"])]
+        return [*names, f"{line['games']:,}", *shares]
+
+    sections = [Section("Lengths", [histogram({int(length): n for length, n in overview["lengths"].items()})])]
+    if openings := overview["openings"]:
+        rows = [row([f"{one['board']}x{one['board']}", str(one["moves"])], one, "black_won") for one in openings]
         title = f"Openings, the same turned by 180° counted together ({format_count(overview['different_openings'])})"
-        openings = table("", ["board", "moves", "games", "share", "Black won"], rows, names=2)
-        sections.append(Section(title, [openings]))
-    if overview["players"]:
-        rows = [[str(line["name"]), *_won(line["games"], games, line["won"])] for line in overview["players"]]
+        sections.append(Section(title, [table("", ["board", "moves", "games", "share", "Black won"], rows, names=2)]))
+    if players := overview["players"]:
+        rows = [row([str(one["name"])], one, "won") for one in players]
         title = f"Players ({format_count(overview['different_players'])})"
         sections.append(Section(title, [table("", ["name", "games", "share", "won"], rows)]))
-    lead: list[Block] = [Facts(facts), Notes(counts)]
+    lead: list[Block] = [Facts(facts), Notes(lines)]
     if overview["unreadable"]:
         message = f"{format_count(overview['unreadable'])} games cannot be read; `hexlit games verify` says which"
         lead.append(Notes([message], "problem"))
@@ -139,11 +99,3 @@ def _tallies(tallies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Sec
         if lines:
             sections.append(Section(title, [Notes(lines, "command")]))
     return sections
-
-
-def _board(size: object) -> str:
-    return f"{size}x{size}"
-
-
-def _won(games: int, of: int, won: int) -> tuple[str, str, str]:
-    return format_count(games), format_share(games / of), format_share(won / games)

@@ -13,28 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from hexlit.reporting.board_svg import (
-    ON_STONE,
-    RADIUS,
-    STONE,
-    board_picture,
-    centre,
-    empty_board,
-    extent,
-    for_dark_screens,
-    opening_tag,
-)
-from hexlit.reporting.page import (
-    Block,
-    Boards,
-    Facts,
-    Figure,
-    Figures,
-    GameViewer,
-    Notes,
-    Page,
-    Table,
-)
+from hexlit.reporting import board_svg as svg
+from hexlit.reporting.page import Block, Boards, Facts, Figure, Figures, GameViewer, Notes, Page, Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,10 +60,11 @@ def _block(block: Block, place: str) -> "Markup":
 
     values: dict[str, Any] = {"block": block, "place": place}
     if isinstance(block, Figures):
-        values["pictures"] = [(one, svg := drawn(one), one.wide or is_wide(svg), _source(svg)) for one in block.figures]
+        drawings = [(one, drawn(one)) for one in block.figures]
+        values["pictures"] = [(one, one.wide or is_wide(picture), _source(picture)) for one, picture in drawings]
     elif isinstance(block, Boards):
-        pictures = [board_picture(board) for board in block.boards]
-        values["pictures"] = [(title, _source(for_dark_screens(svg).encode("utf-8"))) for title, svg in pictures]
+        pictures = [svg.board_picture(board) for board in block.boards]
+        values["pictures"] = [(title, _source(svg.for_dark_screens(one).encode())) for title, one in pictures]
     elif isinstance(block, GameViewer):
         values |= {"board": Markup(_viewer_board(block.size)), "data": _viewer_data(block)}
     name = type(block).__name__.lower()
@@ -94,22 +75,22 @@ def drawn(figure: Figure) -> bytes:
     """The SVG of the figure."""
     if isinstance(figure.data, bytes):
         return figure.data
-    from hexlit.reporting.charts import draw_data
+    from hexlit.reporting.figures import draw_data
 
     return draw_data(figure.data)
 
 
-def is_wide(svg: bytes) -> bool:
+def is_wide(picture: bytes) -> bool:
     """Whether a figure is too wide, above 500 points, to stand beside another one."""
-    width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', svg[:2000])
+    width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', picture[:2000])
     return width is not None and float(width[1]) > 500
 
 
 def _viewer_board(size: int) -> str:
     """The empty board, which the page's script fills with stones."""
-    opening = opening_tag(*extent(size)).replace("<svg ", "<svg class='board' role='img' ", 1)
-    lines = [opening, "<title>Board</title>", *empty_board(size), "<g class='stones'></g></svg>"]
-    return for_dark_screens("\n".join(lines))
+    opening = svg.opening_tag(*svg.extent(size)).replace("<svg ", "<svg class='board' role='img' ", 1)
+    lines = [opening, "<title>Board</title>", *svg.empty_board(size), "<g class='stones'></g></svg>"]
+    return svg.for_dark_screens("\n".join(lines))
 
 
 def _viewer_data(viewer: GameViewer) -> "Markup":
@@ -117,22 +98,22 @@ def _viewer_data(viewer: GameViewer) -> "Markup":
     from markupsafe import Markup
 
     content: dict[str, Any] = {
-        "centres": [[round(place, 1) for place in centre(cell, viewer.size)] for cell in range(viewer.size**2)],
-        "radius": round(RADIUS, 1),
-        "stones": [STONE[1], STONE[-1]],
-        "inks": [ON_STONE[1], ON_STONE[-1]],
+        "centres": [[round(place, 1) for place in svg.centre(cell, viewer.size)] for cell in range(viewer.size**2)],
+        "radius": round(svg.RADIUS, 1),
+        "stones": [svg.STONE[1], svg.STONE[-1]],
+        "inks": [svg.ON_STONE[1], svg.ON_STONE[-1]],
         "games": [asdict(game) for game in viewer.games],
     }
     text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def _source(svg: bytes) -> str:
+def _source(picture: bytes) -> str:
     """A picture as a URL.
 
     As an image of its own: names cannot collide with those of other figures, and no script in it can run.
     """
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture).decode('ascii')}"
 
 
 @cache
@@ -145,8 +126,8 @@ def _environment() -> "Environment":
 
 
 @cache
-def _resource(name: str) -> Any:
+def _resource(name: str) -> "Markup":
+    """A file of hexlit's own, which is not escaped."""
     from markupsafe import Markup
 
-    text = files("hexlit.reporting").joinpath("templates", name).read_text(encoding="utf-8")
-    return Markup(text)  # hexlit's own file, not a user's text, so it is not escaped
+    return Markup(files("hexlit.reporting").joinpath("templates", name).read_text(encoding="utf-8"))

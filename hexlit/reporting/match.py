@@ -1,69 +1,23 @@
-"""A match: its progress on the terminal, and its report."""
+"""The report of a match."""
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
-
-from rich.console import Console
 
 from hexlit.hex.board import Board
 from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import stone_cells
-from hexlit.reporting.game import result_of, step_game
-from hexlit.reporting.page import (
-    Boards,
-    Cell,
-    Column,
-    Facts,
-    GameViewer,
-    Notes,
-    Page,
-    PositionBoard,
-    Section,
-    Table,
-    settings_section,
-    table,
-)
-from hexlit.reporting.quantities import DASH, format_count, format_duration, format_rate, format_share
-from hexlit.reporting.screen import Counting
+from hexlit.reporting import page as pages
+from hexlit.reporting.board import result_of, step_game
+from hexlit.reporting.page import Cell, Column, Notes, Page, Section, Table, cell, table
+from hexlit.reporting.quantities import DASH, shown
 
 MOST_GAMES = 400
 """Most games in one page."""
 _MOST_COLUMNS = 12  # players in the cross table of a terminal
 _MOST_NOTES = 5  # reasons of forfeits
 _SIGNS = {"at least": "≥ ", "at most": "≤ "}
-
-
-class MatchProgress(Counting):
-    """Shows the games played so far, the speed, and the time left.
-
-    A bar on a terminal, elsewhere a line every ten seconds. The speed counts from the first game on: kernels may have
-    been compiled before it.
-
-    Args:
-        games: games of the whole match.
-        done: games that were finished before.
-    """
-
-    def __init__(
-        self, games: int, *, done: int = 0, title: str = "hexlit match", console: Console | None = None
-    ) -> None:
-        super().__init__(title, games, done=done, console=console)
-        self._first: tuple[float, int] | None = None  # time of the first finished games, and their number
-
-    def advance(self, games: int) -> None:
-        """Show that `games` more games are finished."""
-        self.done += games
-        now = time.monotonic()
-        self._first = self._first or (now, self.done)
-        rate = (self.done - self._first[1]) / max(now - self._first[0], 1e-9)
-        if rate:
-            left = format_duration((self.total - self.done) / rate)
-            self.facts = [f"{format_rate(rate)} games/s", f"{left} left" if self.done < self.total else ""]
-        if self.line_due():
-            played = f"{format_count(self.done)} of {format_count(self.total)} games"
-            self.say(", ".join(text for text in (played, *self.facts) if text))
 
 
 def match_page(
@@ -90,8 +44,8 @@ def match_page(
     sections = [Section("Ratings", [ratings(document), Notes(about_ratings(document), "quiet")])] if players else []
     sections.append(Section("Cross table", cross_blocks(document), detail=not 2 < len(players) <= _MOST_COLUMNS))
     if boards:
-        shown = [last_position(game) for game in closest_games(games, boards)]
-        sections.append(Section("Closest games", [Boards(shown)]))
+        last = [last_position(game) for game in closest_games(games, boards)]
+        sections.append(Section("Closest games", [pages.Boards(last)]))
     if games:
         sections.append(games_section(games, size))
     if document["forfeits"]:
@@ -100,28 +54,23 @@ def match_page(
         sections.append(Section("Forfeits", [forfeits], detail=True))
     sections.append(Section("Players", [specs(document)], detail=True))
     if settings:
-        sections.append(settings_section(settings))
+        sections.append(pages.settings_section(settings))
     notes = Notes(sprt_lines(document)), Notes(forfeit_lines(document), "problem")
-    return Page(f"Match on {size}×{size}", where, sections, (Facts(headline(document)), *notes))
+    return Page(f"Match on {size}×{size}", where, sections, (pages.Facts(headline(document)), *notes))
 
 
 def headline(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and text of a match's results."""
-    games, pairs = document["games"], document["pairs"]
-    facts = [
-        ("players", format_count(len(document["players"]))),
-        ("games", format_count(games)),
-        ("wall time", format_duration(document["seconds"])),
-        ("games/s", format_rate(document["games_per_second"])),
-    ]
+    games = document["games"]
+    facts: list[tuple[str, float | None, str]] = [("players", len(document["players"]), "count")]
+    facts += [("games", games, "count"), ("wall time", document["seconds"], "seconds")]
+    facts.append(("games/s", document["games_per_second"], "rate"))
     if games:
-        facts.append(("won by Black", format_share(document["black_wins"] / games)))
-        facts.append(("pairs split", format_share(document["split_pairs"] / pairs)))
-        if document.get("swap"):
-            facts.append(("swapped", format_share(document["swaps"] / games)))
-    if document["repeated"]:
-        facts.append(("repeated games dropped", format_count(document["repeated"])))
-    return facts
+        facts.append(("won by Black", document["black_wins"] / games, "share"))
+        facts.append(("pairs split", document["split_pairs"] / document["pairs"], "share"))
+        facts += [("swapped", document["swaps"] / games, "share")] if document.get("swap") else []
+    facts += [("repeated games dropped", document["repeated"], "count")] if document["repeated"] else []
+    return [(name, shown(value, unit)) for name, value, unit in facts]
 
 
 def ratings(document: Mapping[str, Any]) -> Table:
@@ -140,17 +89,12 @@ def ratings(document: Mapping[str, Any]) -> Table:
         ends = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
         sign = "" if anchored else _SIGNS.get(player["bound"], "")
         begin, value, end = ((player[key] - low) / max(high - low, 1e-9) for key in ("low", "elo", "high"))
-        row = [
-            Cell(player["name"]),
-            Cell(f"{sign}{player['elo']:+.0f}", player["elo"]),
-            Cell(ends, (player["low"], player["high"])),
-            Cell(format_count(player["games"]), player["games"]),
-            Cell(format_count(player["wins"]), player["wins"]),
-            Cell(format_share(player["score"]), player["score"]),
-        ]
+        row = [player["name"], Cell(f"{sign}{player['elo']:+.0f}", player["elo"])]
+        row += [Cell(ends, (player["low"], player["high"])), *(cell(player[key], "count") for key in ("games", "wins"))]
+        row.append(cell(player["score"], "share"))
         if lost:
-            over = DASH if played is None else f"{played['elo']:+.0f} ({format_count(played['games'])})"
-            row += [Cell(format_count(lost[player["name"]])), Cell(over, played and played["elo"])]
+            over = DASH if played is None else f"{played['elo']:+.0f} ({played['games']:,})"
+            row += [f"{lost[player['name']]:,}", Cell(over, played and played["elo"])]
         rows.append([*row, Cell("", (anchored,), bar=(begin, end, value))])
     return Table("Ratings", columns, rows, search=len(rows) > 20)
 
@@ -170,15 +114,13 @@ def cross_blocks(document: Mapping[str, Any]) -> list[Table | Notes]:
     names = [player["name"] for player in document["players"]]
     rows = []
     for number, name in enumerate(names, start=1):
-        cells = [Cell(f"{number} {name}")]
+        row: list[str | Cell] = [f"{number} {name}"]
         for other in names:
-            result = document["cross"].get(name, {}).get(other)
-            if result is None:
-                cells.append(Cell(DASH if name != other else ""))
-                continue
+            result = document["cross"].get(name, {}).get(other, {"wins": 0, "games": 0})
             share = result["wins"] / max(1, result["games"])
-            cells.append(Cell(f"{result['wins']}–{result['games'] - result['wins']}", share, shade=0.75 * share))
-        rows.append(cells)
+            score = Cell(f"{result['wins']}–{result['games'] - result['wins']}", share, shade=0.75 * share)
+            row.append(score if result["games"] else DASH if name != other else "")
+        rows.append(row)
     headings = ["wins of", *(str(number) for number in range(1, len(names) + 1))]
     note = "Wins and losses of the player of the row against that of the column."
     return [table("Cross table", headings, rows), Notes([note], "quiet")]
@@ -215,40 +157,38 @@ def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
     With fewer meetings than `count`, the second longest games follow, and so on.
     """
     meetings: dict[tuple[str, str], list[GameRecord]] = defaultdict(list)
-    for game in games:
+    for game in sorted(games, key=lambda game: -len(game.moves)):
         one, other = sorted((game.black, game.white))
         meetings[one, other].append(game)
 
     def distance(players: tuple[str, str]) -> float:
-        played = meetings[players]
-        won = sum((game.black if game.winner > 0 else game.white) == players[0] for game in played)
-        return abs(won / len(played) - 0.5)
+        won = sum((game.black if game.winner > 0 else game.white) == players[0] for game in meetings[players])
+        return abs(won / len(meetings[players]) - 0.5)
 
     order = sorted(meetings, key=lambda players: (distance(players), players))
-    by_length = [sorted(meetings[players], key=lambda game: -len(game.moves)) for players in order]
-    turns = range(max(map(len, by_length), default=0))
-    return [row[turn] for turn in turns for row in by_length if turn < len(row)][:count]
+    rounds = zip_longest(*(meetings[players] for players in order))
+    return [game for row in rounds for game in row if game is not None][:count]
 
 
-def last_position(game: GameRecord) -> PositionBoard:
+def last_position(game: GameRecord) -> pages.PositionBoard:
     """The end of a game, under its players and its result."""
     moves = game.moves.tolist()
     cells = Board(game.size, swap=True, moves=moves).cells.tolist()
     title = f"X {game.black} – O {game.white}: {result_of(game)} after {len(moves)} moves"
-    return PositionBoard(title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None)
+    return pages.PositionBoard(title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None)
 
 
 def games_section(games: Sequence[GameRecord], size: int) -> Section:
     """The games for the viewer."""
-    shown = games[:MOST_GAMES]
+    kept = games[:MOST_GAMES]
     winners = {1: "Black won", -1: "White won"}
     steps = [
         step_game(one, f"{number}. {one.black} – {one.white} · {winners.get(one.winner, DASH)} in {len(one.moves)}")
-        for number, one in enumerate(shown, start=1)
+        for number, one in enumerate(kept, start=1)
     ]
-    left_out = f"The first {len(shown)} of {format_count(len(games))} games; games.sgf has all."
-    more = [Notes([left_out], "quiet")] if len(games) > len(shown) else []
-    return Section("Games", [GameViewer(size, steps), *more], detail=True)
+    left_out = f"The first {len(kept)} of {len(games):,} games; games.sgf has all."
+    more = [Notes([left_out], "quiet")] if len(games) > len(kept) else []
+    return Section("Games", [pages.GameViewer(size, steps), *more], detail=True)
 
 
 def specs(document: Mapping[str, Any]) -> Table:

@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
+from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
 from hexlit.reporting.page import Cell, Column, Row, Table
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
-from hexlit.reporting.screen import Display, Fitted
+from hexlit.reporting.screen import Display
 from hexlit.reporting.text import table_for
 
 _TREND = 24  # samples in the small curve
@@ -23,20 +22,11 @@ SampleView = Any
 """A sample: `seconds`, the fields of `FIGURES`, None where unmeasured, and `reasons` by field."""
 
 
-def format_cpu(percent: float | None) -> str:
-    """Processor time such as `97%`; 100% is one core."""
-    return DASH if percent is None else f"{percent:.0f}%"
-
-
-def _format_utilisation(share: float | None) -> str:
-    return DASH if share is None else f"{share:.0%}"
-
-
 FIGURES: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "cpu_percent": ("cpu", format_cpu),
+    "cpu_percent": ("cpu", lambda percent: DASH if percent is None else f"{percent:.0f}%"),
     "host_bytes": ("memory", format_bytes),
     "device_bytes": ("device memory", format_bytes),
-    "device_utilisation": ("device busy", _format_utilisation),
+    "device_utilisation": ("device busy", lambda share: DASH if share is None else f"{share:.0%}"),
     "processes": ("processes", lambda count: format_count(count and round(count))),
 }
 """Field of a sample -> its heading and its text: the rows of the table."""
@@ -65,10 +55,8 @@ class ResourceDisplay(Display):
         console: Console | None = None,
         live: bool | None = None,
     ) -> None:
-        super().__init__(console or Console(highlight=False), live=live, transient=True)
-        self._target = target
-        self._duration = duration
-        self._interval = interval
+        super().__init__(console, live=live)
+        self._target, self._duration, self._interval = target, duration, interval
         self._started = time.monotonic()
         self._samples: list[SampleView] = []
         self._told: set[str] = set()
@@ -76,7 +64,7 @@ class ResourceDisplay(Display):
     def __enter__(self) -> Self:
         self._started = time.monotonic()
         if not self.live:
-            self._line(f"watching {self._target} every {self._interval:g} s")
+            self.line(f"watching {self._target} every {self._interval:g} s")
         return super().__enter__()
 
     def update(self, sample: SampleView) -> None:
@@ -85,11 +73,11 @@ class ResourceDisplay(Display):
         if self.live:
             return
         facts = [f"{heading} {show(getattr(sample, name))}" for name, (heading, show) in FIGURES.items()]
-        self._line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
+        self.line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
         for line in self._missing():
             if line not in self._told:
                 self._told.add(line)
-                self._line(f"            {line}")
+                self.line(f"            {line}")
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
@@ -98,10 +86,8 @@ class ResourceDisplay(Display):
         if self._duration is not None:
             until = f"{format_duration(max(0.0, self._duration - gone))} left"
         first = Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s\n", "cyan")
-        parts: list[RenderableType] = [first, Fitted(lambda width: self._table(width, with_now=True))]
-        title = Text(f"hexlit monitor · {self._target}", "bold")
         missing = [Text(line, "dim") for line in self._missing()]
-        return Panel(Group(*parts, *missing), title=title, title_align="left", border_style="dim")
+        return self.framed(f"hexlit monitor · {self._target}", first, self._table(with_now=True), *missing)
 
     def summarise(self, how_it_ended: str, table: str, trials: int, limit: str, basis: str) -> None:
         """Print means and peaks, and how many trials like the target fit side by side.
@@ -115,13 +101,13 @@ class ResourceDisplay(Display):
         """
         ended = f"{how_it_ended} · " if how_it_ended else ""
         count, seconds = len(self._samples), self._samples[-1].seconds if self._samples else 0.0
-        self._line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {table}")
-        self.console.print(Fitted(lambda width: self._table(width, with_now=False)))
+        self.line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {table}")
+        self.console.print(self._table(with_now=False))
         for line in self._missing():
-            self._line(line)
-        self._line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
+            self.line(line)
+        self.line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
 
-    def _table(self, width: int, *, with_now: bool) -> Grid:
+    def _table(self, *, with_now: bool) -> Grid:
         """A row a figure; on a narrow terminal the mean goes first, then the trend."""
         headings = ["now", "mean", "peak"] if with_now else ["mean", "peak"]
         columns = [Column(""), *(Column(name, number=True, rank=2 * (name == "mean")) for name in headings)]
@@ -135,7 +121,7 @@ class ResourceDisplay(Display):
             curve = sparkline(values[-_TREND:], 1.0 if name == "device_utilisation" else None)
             trend = [Cell(curve, state="running")] if with_now else []
             rows.append([heading, *(show(figures[one]).rjust(_FIGURE) for one in headings), *trend])
-        return table_for(Table("", columns, rows), width)
+        return table_for(Table("", columns, rows), self.console.width - 4)
 
     def _missing(self) -> list[str]:
         """Figures that were never measured, and why: one line per reason."""
@@ -144,10 +130,6 @@ class ResourceDisplay(Display):
             if len(self._samples) > 1 and all(getattr(sample, name) is None for sample in list(self._samples)):
                 by_reason.setdefault(self._samples[-1].reasons.get(name, ""), []).append(heading)
         return [f"{', '.join(names)} not measured: {reason}" for reason, names in by_reason.items() if reason]
-
-    def _line(self, text: str) -> None:
-        self.console.file.write(text + "\n")
-        self.console.file.flush()
 
 
 def sparkline(values: Sequence[float | None], top: float | None = None) -> str:

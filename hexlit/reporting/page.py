@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hexlit.reporting.quantities import shown
+
 PAGE_FILE = "report.html"
 
 
@@ -68,7 +70,13 @@ class Cell:
         return key if isinstance(key, int | float | str) else None
 
 
-Row = Sequence[str | Cell]
+Row = Sequence[Any]
+"""Texts and cells."""
+
+
+def cell(value: float | None, unit: str | None = None) -> Cell:
+    """A figure as people read it, sorted by its value; see `FORMATS` for the units."""
+    return Cell(shown(value, unit), value)
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Table:
         return list(zip(self.columns, whole, strict=True))
 
 
-def table(caption: str, headings: Sequence[str | Column], rows: Sequence[Row], *, names: int = 1, **more: Any) -> Table:
+def table(caption: str, headings: Sequence[Any], rows: Sequence[Row], *, names: int = 1, **more: Any) -> Table:
     """A table whose first `names` columns are names, at the left, and whose other plain columns are numbers."""
     columns = [
         heading if isinstance(heading, Column) else Column(heading, number=place >= names, kept=place == 0)
@@ -161,6 +169,15 @@ class Figure:
     """The file with the same values as JSON."""
     wide: bool = False
     """Whether it needs the whole width of the page."""
+
+
+Points = tuple[Sequence[float | None], Sequence[float | None]]
+
+
+def plot(name: str, title: str, lines: Mapping[str, Points], *, dashed: Sequence[str] = (), **look: Any) -> Figure:
+    """A chart of `lines` by name, each its x and its y; `look` are further fields of `Chart`."""
+    drawn = [ChartLine(label, xs, ys, dashed=label in dashed) for label, (xs, ys) in lines.items()]
+    return Figure(name, title, Chart(drawn, **look))
 
 
 @dataclass(frozen=True)
@@ -264,7 +281,7 @@ def settings_section(settings: Mapping[str, str], given: Sequence[str] = (), not
     """Every setting, searchable; those `given` on the command line first."""
     order = sorted(settings, key=lambda name: name not in given)
     headings = [Column("setting", kept=True, code=True), Column("value", code=True)]
-    rows: list[list[str | Cell]] = [[name, settings[name]] for name in order]
+    rows = [[name, settings[name]] for name in order]
     if given:
         headings.append(Column("from"))
         rows = [[*row, "command line" if row[0] in given else ""] for row in rows]

@@ -37,13 +37,6 @@ def plan_page(found: Found) -> Page:
 
 
 def _cells(what: str, row: Found) -> list[str]:
-    return [
-        what,
-        f"{row['hours']:.2f}",
-        f"{row['cost']:,.2f}" if row["cost"] else DASH,
-        format_rate(row["games_per_second"]),
-        f"{row['actors_busy']:.0%}",
-        f"{row['learner_busy']:.0%}",
-        f"{row['link_busy']:.0%}",
-        f"{row['staleness']:.1f}",
-    ]
+    busy = [f"{row[f'{part}_busy']:.0%}" for part in ("actors", "learner", "link")]
+    cost = f"{row['cost']:,.2f}" if row["cost"] else DASH
+    return [what, f"{row['hours']:.2f}", cost, format_rate(row["games_per_second"]), *busy, f"{row['staleness']:.1f}"]

@@ -2,30 +2,17 @@
 
 import time
 from collections.abc import Mapping
-from types import TracebackType
+from types import SimpleNamespace
 from typing import Any, Self
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.table import Table
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from hexlit.reporting.page import Column
-from hexlit.reporting.page import Table as PageTable
-from hexlit.reporting.quantities import (
-    DASH,
-    LEFT_OUT,
-    format_count,
-    format_duration,
-    format_figure,
-    format_rate,
-    format_strength,
-    time_left,
-)
-from hexlit.reporting.screen import Bar, Display, Fitted, Waiting, bars_table
+from hexlit.reporting.page import Column, Table
+from hexlit.reporting.quantities import DASH, LEFT_OUT, format_duration, format_rate, format_strength, shown, time_left
+from hexlit.reporting.screen import SECONDS_BETWEEN_LINES, Bar, Display, Waiting, bars_table
 from hexlit.reporting.text import table_for
 
-_SECONDS_BETWEEN_LINES = 10.0
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
 _LEAST_SHARE = 0.05  # of a phase that is done before its time left is told: the first games of many end together
 _TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
@@ -72,28 +59,17 @@ class TrainingProgress(Display):
         live: bool | None = None,
         after: Waiting | None = None,
     ) -> None:
-        super().__init__(console or Console(), live=live, vertical_overflow="crop")
-        self._epochs = epochs
-        self._max_time = max_time
-        self._title = title
-        self._rows = rows
-        self._after = after
-        self._started = time.monotonic()
-        self._epoch = self._first_epoch = first_epoch
-        self._epoch_started = self._started
+        super().__init__(console, live=live, transient=False)
+        self._epochs, self._max_time, self._title, self._rows, self._after = epochs, max_time, title, rows, after
+        self._started = self._epoch_started = self._phase_started = time.monotonic()
+        self._epoch = first_epoch
         self._durations: dict[int, float] = {}
-        self._untimed = 0.0
-        self._next_end = 0.0
-        self._over = False
-        self._phase_name = ""
-        self._phase_goal: float | None = None
-        self._phase_started = self._started
+        self._untimed = self._next_end = 0.0
+        self._over = self._phase_runs = False
         self._phase: PhaseView | None = None
-        self._phase_runs = False
         self._phase_first: tuple[float, float] | None = None
-        self._next_line = 0.0
-        self._losses: dict[int, dict[str, float]] = {}
-        self._figures: dict[int, dict[str, object]] = {}
+        self._texts: dict[int, dict[str, str]] = {}
+        self._ranks: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         self._started = self._epoch_started = time.monotonic()
@@ -101,14 +77,12 @@ class TrainingProgress(Display):
             self._after.stop()
         return super().__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Give the terminal back, whatever happened; the last picture stays."""
-        if kind is None and not self._phase_runs and self._phase_name:
+        if error[0] is None and not self._phase_runs and self._phase is not None:
             self._end_epoch(self._epoch + 1)
         self._over = True
-        super().__exit__(kind, error, trace)
+        super().__exit__(*error)
 
     def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
         """A phase begins; one of a later epoch ends the epoch before it."""
@@ -116,47 +90,42 @@ class TrainingProgress(Display):
         if epoch > self._epoch:
             self._end_epoch(epoch)
             self._say_when_it_ends(epoch - 1)
-        self._phase, self._phase_name, self._phase_goal, self._phase_first = None, name, goal, None
-        self._phase_started, self._next_line = now, now + _SECONDS_BETWEEN_LINES
-        self._phase_runs = True
-        if name == _UNTIMED and not self.live:
-            self._line(f"{self._position(epoch)}  {name}: takes longer the first time, and is kept for later runs")
+        unknown: dict[str, Any] = {"done": 0, "wall_seconds": 0.0, "work_seconds": None, "counts": {}, "figures": {}}
+        self._phase = SimpleNamespace(name=name, epoch=epoch, goal=goal, detail="", **unknown)
+        self._phase_first, self._phase_runs = None, True
+        self._phase_started, self._next_line = now, now + SECONDS_BETWEEN_LINES
+        if name == _UNTIMED:
+            self._tell(epoch, f"{name}: takes longer the first time, and is kept for later runs")
 
     def phase_advanced(self, phase: PhaseView) -> None:
         """Show the progress of the running phase."""
         self._phase = phase
         if self._phase_first is None and phase.done > 0:
             self._phase_first = phase.done, phase.wall_seconds
-        if not self.live and (now := time.monotonic()) >= self._next_line:
-            self._next_line = now + _SECONDS_BETWEEN_LINES
-            parts = [_amount(phase), _facts(phase), self._phase_left(phase)]
-            self._line(f"{self._position(phase.epoch)}  {phase.name}: {', '.join(filter(None, parts))}")
+        if self.line_due():
+            parts = [_amount(phase, phase.wall_seconds), *_facts(phase), self._phase_left(phase)]
+            self._tell(phase.epoch, f"{phase.name}: {', '.join(filter(None, parts))}")
 
     def phase_ended(self, phase: PhaseView) -> None:
         """End the phase, well or (`finished` false) by an exception."""
-        self._phase = phase
-        self._phase_runs = False
-        if phase.name == _UNTIMED:
-            self._untimed += phase.wall_seconds
-        if not self.live:
-            how = "" if phase.finished else "stopped after "
-            work = phase.work_seconds
-            beside = "" if work is None or work <= phase.wall_seconds else f" of {format_duration(work)}"
-            facts = ", ".join(filter(None, [how + format_duration(phase.wall_seconds) + beside, _facts(phase)]))
-            self._line(f"{self._position(phase.epoch)}  {phase.name}: {facts}")
+        self._phase, self._phase_runs = phase, False
+        self._untimed += phase.wall_seconds if phase.name == _UNTIMED else 0.0
+        how, work = "" if phase.finished else "stopped after ", phase.work_seconds
+        beside = "" if work is None or work <= phase.wall_seconds else f" of {format_duration(work)}"
+        facts = [how + format_duration(phase.wall_seconds) + beside, *_facts(phase)]
+        self._tell(phase.epoch, f"{phase.name}: {', '.join(facts)}")
 
     def update(
         self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None
     ) -> None:
         """Set the losses of `epoch`, the figures of its evaluation, or both (see `format_strength` for their names)."""
-        if losses:
-            self._losses[epoch] = {**self._losses.get(epoch, {}), **losses}
-        if figures:
-            self._figures[epoch] = {**self._figures.get(epoch, {}), **figures}
-        if not self.live:
-            shown = {_short(name): format_figure(value) for name, value in (losses or {}).items()}
-            shown.update(format_strength(figures or {}))
-            self._line(f"{self._position(epoch)}  " + ", ".join(f"{name} {text}" for name, text in shown.items()))
+        texts = {_short(name): shown(value) for name, value in (losses or {}).items()}
+        self._ranks |= {name: 1 if name in _TELLING else 4 for name in texts}
+        for place, (heading, text) in enumerate(format_strength(figures or {}).items()):
+            self._ranks[heading] = 5 if heading in LEFT_OUT else 1 if place < _TELLING_FIGURES else 3
+            texts[heading] = text
+        self._texts[epoch] = self._texts.get(epoch, {}) | texts
+        self._tell(epoch, ", ".join(f"{name} {text}" for name, text in texts.items()))
 
     def seconds_left(self) -> float | None:
         """Estimated seconds until the run ends; None while nothing is known, and once the estimate is used up.
@@ -191,53 +160,32 @@ class TrainingProgress(Display):
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        phase = self._phase
-        shown = [] if phase is None else [_facts(phase), self._phase_left(phase) if self._phase_runs else ""]
-        facts = ", ".join(filter(None, shown)).replace(", ", " · ") or DASH
-        parts: list[RenderableType] = [Fitted(self._bars), Text(facts, "cyan", overflow="fold")]
-        if self._losses or self._figures:
-            parts += [Text(), Fitted(self._table)]
-        return Panel(Group(*parts), title=Text(self._title, "bold"), title_align="left", border_style="dim")
-
-    def _bars(self, width: int) -> Table:
-        now = time.monotonic()
-        shares = []
-        if self._epochs:
-            shares.append(self._epoch / self._epochs)
-        if self._max_time:
-            shares.append((now - self._started) / self._max_time)
-        share = min(1.0, max(shares)) if shares else None
+        now, phase, width = time.monotonic(), self._phase, self.console.width - 4
+        shares = [self._epoch / self._epochs] if self._epochs else []
+        shares += [(now - self._started) / self._max_time] if self._max_time else []
         amount = f"{self._epoch}/{self._epochs}" if self._epochs is not None else f"{self._epoch}"
         gone = f"{format_duration(now - self._started)} gone"
-        bars = [Bar("epochs", share, amount, [gone, self.end_text()])]
-        if self._phase_name:
-            phase = self._phase
-            goal = self._phase_goal if phase is None else phase.goal
-            share = None if phase is None or not goal else min(1.0, phase.done / goal)
-            if not self._phase_runs:
-                share = 1.0
-            seconds = now - self._phase_started if phase is None else phase.wall_seconds
-            amount = DASH if phase is None else _amount(phase)
-            bars.append(Bar(self._phase_name, share, amount, [format_duration(seconds)], "magenta"))
-        return bars_table(bars, width)
+        bars, facts = [Bar("epochs", min(1.0, max(shares)) if shares else None, amount, [gone, self.end_text()])], [""]
+        if phase is not None:
+            seconds = now - self._phase_started if self._phase_runs else phase.wall_seconds
+            share = 1.0 if not self._phase_runs else min(1.0, phase.done / phase.goal) if phase.goal else None
+            bars.append(Bar(phase.name, share, _amount(phase, seconds), [format_duration(seconds)], "magenta"))
+            facts = [*_facts(phase), self._phase_left(phase) if self._phase_runs else ""]
+        parts: list[RenderableType] = [Text(" · ".join(filter(None, facts)) or DASH, "cyan", overflow="fold")]
+        parts += [Text(), table_for(self._table(), width)] if self._texts else []
+        return self.framed(self._title, bars_table(bars, width), *parts)
 
-    def _table(self, width: int) -> Table:
+    def _table(self) -> Table:
         """The last epochs; on a narrow terminal the least telling columns go first."""
-        epochs = sorted({*self._losses, *self._figures})[-self._rows :]
+        epochs = sorted(self._texts)[-self._rows :]
+        names = [name for name in self._ranks if any(name in self._texts[epoch] for epoch in epochs)]
         columns = [Column("epoch", number=True), Column("time", number=True, rank=2)]
-        cells = [[str(epoch), format_duration(self._durations.get(epoch))] for epoch in epochs]
-        for name in dict.fromkeys(name for epoch in epochs for name in self._losses.get(epoch, ())):
-            columns.append(Column(_short(name), number=True, rank=1 if _short(name) in _TELLING else 4))
-            for row, epoch in zip(cells, epochs, strict=True):
-                value = self._losses.get(epoch, {}).get(name)
-                row.append(DASH if value is None else format_figure(value))
-        figures = [format_strength(self._figures.get(epoch, {})) for epoch in epochs]
-        for place, heading in enumerate(dict.fromkeys(heading for one in figures for heading in one)):
-            rank = 5 if heading in LEFT_OUT else 1 if place < _TELLING_FIGURES else 3
-            columns.append(Column(heading, number=True, rank=rank))
-            for row, one in zip(cells, figures, strict=True):
-                row.append(one.get(heading, DASH))
-        return table_for(PageTable("", columns, cells, best=len(cells) - 1), width)
+        columns += [Column(name, number=True, rank=self._ranks[name]) for name in names]
+        rows = [
+            [str(one), format_duration(self._durations.get(one)), *(self._texts[one].get(name, DASH) for name in names)]
+            for one in epochs
+        ]
+        return Table("", columns, rows, best=len(rows) - 1)
 
     def _end_epoch(self, following: int) -> None:
         now = time.monotonic()
@@ -248,8 +196,8 @@ class TrainingProgress(Display):
         """One line, at most every ten seconds, after `epoch`."""
         now, text = time.monotonic(), self.end_text()
         if not self.live and text and now >= self._next_end:
-            self._next_end = now + _SECONDS_BETWEEN_LINES
-            self._line(f"{self._position(epoch)}  took {format_duration(self._durations.get(epoch))}; the run {text}")
+            self._next_end = now + SECONDS_BETWEEN_LINES
+            self._tell(epoch, f"took {format_duration(self._durations.get(epoch))}; the run {text}")
 
     def _phase_left(self, phase: PhaseView) -> str:
         """Time that the phase still needs at its pace since its first result; empty while that is not known.
@@ -263,18 +211,16 @@ class TrainingProgress(Display):
             return ""
         return time_left(phase.wall_seconds - seconds, phase.done - first, phase.goal - first)
 
-    def _position(self, epoch: int) -> str:
-        return f"epoch {epoch}" if self._epochs is None else f"epoch {epoch} of {self._epochs}"
-
-    def _line(self, text: str) -> None:
-        self.console.file.write(text + "\n")
-        self.console.file.flush()
+    def _tell(self, epoch: int, text: str) -> None:
+        of = "" if self._epochs is None else f" of {self._epochs}"
+        if not self.live:
+            self.line(f"epoch {epoch}{of}  {text}")
 
 
-def _amount(phase: PhaseView) -> str:
+def _amount(phase: PhaseView, seconds: float) -> str:
     if phase.goal is None and not phase.done:
-        return format_duration(phase.wall_seconds)
-    return format_count(phase.done) + (f"/{format_count(phase.goal)}" if phase.goal is not None else "")
+        return format_duration(seconds)
+    return shown(phase.done, "count") + (f"/{shown(phase.goal, 'count')}" if phase.goal is not None else "")
 
 
 def _time_of_day(when: float) -> str:
@@ -284,13 +230,13 @@ def _time_of_day(when: float) -> str:
     return time.strftime("%H:%M" if today else "%d %b %H:%M", local)
 
 
-def _facts(phase: PhaseView) -> str:
-    """Rates and figures of the phase on one line."""
+def _facts(phase: PhaseView) -> list[str]:
+    """Rates and figures of the phase."""
     seconds = phase.wall_seconds if phase.work_seconds is None else phase.work_seconds
     facts = [phase.detail] if phase.detail else []
     facts += [f"{format_rate(n / seconds)} {name}/s" for name, n in phase.counts.items() if seconds > 0]
-    facts += [f"{_short(name)} {format_figure(value)}" for name, value in phase.figures.items()]
-    return ", ".join(facts)
+    facts += [f"{_short(name)} {shown(value)}" for name, value in phase.figures.items()]
+    return facts
 
 
 def _short(loss: str) -> str:

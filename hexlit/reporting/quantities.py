@@ -1,7 +1,8 @@
 """Numbers as people read them: durations, counts, rates and shares. None (not measured) is a dash."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 DASH = "–"
 
@@ -67,10 +68,37 @@ def format_figure(value: float) -> str:
     return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"
 
 
+def format_flops(flops: float | None) -> str:
+    """`11.1 TFLOP`."""
+    units = ((1e18, "EFLOP"), (1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP"), (0, "FLOP"))
+    factor, unit = next(one for one in units if (flops or 0) >= one[0])
+    return DASH if flops is None else f"{format_rate(flops / (factor or 1))} {unit}"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+FORMATS: Mapping[str | None, Callable[[Any], str]] = {
+    None: format_figure,
+    "epochs": format_count,
+    "count": format_count,
+    "seconds": format_duration,
+    "bytes": format_bytes,
+    "rate": format_rate,
+    "share": format_share,
+    "flops": format_flops,
+}
+"""Formats of figures, by unit; None: a loss, a score or a learning rate."""
+
+
+def shown(value: float | None, unit: str | None = None) -> str:
+    """A figure as people read it; a dash for a missing one."""
+    return DASH if value is None else FORMATS[unit](value)
+
+
 LEFT_OUT = ("positions", "score", "measured after")
 """Figures of `format_strength` that do not fit into a sentence."""
-
-
 _ORDER = ("openings_right", "search_optimality", "policy_optimality", "rollouts_share")
 
 
@@ -81,33 +109,17 @@ def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
     under `... optimal` and `...`. Other numbers stay unchanged. Left out are values that are no numbers (a map of
     openings), and measurements of the value alone or in positions from games.
     """
-    shown: dict[str, str] = {}
-    order = {name: place for place, name in enumerate(_ORDER)}
-    for name, value in sorted(strength.items(), key=lambda figure: order.get(figure[0], len(order))):
-        if name.startswith(("value_", "game")):
+    texts: dict[str, str] = {}
+    for name in [*(one for one in _ORDER if one in strength), *sorted(strength.keys() - set(_ORDER))]:
+        value, heading = (
+            strength[name],
+            name.removesuffix("_share").replace("_optimality", "_optimal").replace("_", " "),
+        )
+        if name.startswith(("value_", "game")) or isinstance(value, bool) or not isinstance(value, int | float):
             continue
         if name == "openings_right":
-            of = strength.get("openings")
-            shown["openings"] = f"{value}/{of}" if of is not None else f"{value}"
-        elif name == "openings" or isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        elif name.endswith(("_optimality", "_share")):
-            heading = name.removesuffix("_share").replace("_optimality", "_optimal")
-            shown[heading.replace("_", " ")] = format_share(value)
-        else:
-            shown[name.replace("_", " ")] = format_count(value) if isinstance(value, int) else format_figure(value)
-    return shown
-
-
-def format_flops(flops: float | None) -> str:
-    """`11.1 TFLOP`."""
-    if flops is None:
-        return DASH
-    for factor, unit in ((1e18, "EFLOP"), (1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP")):
-        if flops >= factor:
-            return f"{format_rate(flops / factor)} {unit}"
-    return f"{format_rate(flops)} FLOP"
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+            texts["openings"] = f"{value}/{strength['openings']}" if "openings" in strength else f"{value}"
+        elif name != "openings":
+            share = "share" if name.endswith(("_optimality", "_share")) else None
+            texts[heading] = shown(value, "count" if isinstance(value, int) else share)
+    return texts

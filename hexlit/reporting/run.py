@@ -9,34 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
-from hexlit.reporting.page import (
-    Block,
-    Cell,
-    Chart,
-    ChartLine,
-    Column,
-    Facts,
-    Figure,
-    Figures,
-    Notes,
-    Page,
-    Section,
-    Spans,
-    settings_section,
-    table,
-)
-from hexlit.reporting.quantities import (
-    DASH,
-    LEFT_OUT,
-    format_bytes,
-    format_count,
-    format_duration,
-    format_figure,
-    format_flops,
-    format_rate,
-    format_share,
-    format_strength,
-)
+from hexlit.reporting import page as pages
+from hexlit.reporting.page import Cell, Facts, Figure, Figures, Notes, Page, Section, cell, plot, table
+from hexlit.reporting.quantities import DASH, LEFT_OUT, format_strength, shown
 from hexlit.reporting.run_files import ONCE, RunFiles, numbers, rates_of
 from hexlit.reporting.text import show
 
@@ -48,7 +23,13 @@ _RATE = "_per_second"
 _UNITS = {"evaluations": "evals"}
 """Headings of units that are shorter than their names."""
 _STARTING = "starting"  # first phase of every session of a run; its samples begin after it
-_GIB = 2.0**30
+_METERS = {
+    "CPU, % of a core": ("cpu_percent", 1.0),
+    "device busy, %": ("device_utilisation", 0.01),
+    "memory, GiB": ("host_bytes", 2.0**30),
+    "device memory, GiB": ("device_bytes", 2.0**30),
+}
+"""Title -> column of `resources.csv`, and the number of its values per unit."""
 
 
 def run_page(
@@ -66,8 +47,8 @@ def run_page(
     given = [word.lstrip("+~").partition("=")[0] for word in files.overrides]
     overrides = [Notes([f"Overrides: {' '.join(files.overrides)}"], "quiet")] if files.overrides else []
     sections = [*own, losses_section(files), time_section(files), cost_section(files, epochs, price)]
-    sections += [settings_section(files.settings(), given, overrides), environment_section(files)]
-    lead: list[Block] = [Notes(files.unread, "problem"), Facts(headline(files)), Notes(how_it_ended(files))]
+    sections += [pages.settings_section(files.settings(), given, overrides), environment_section(files)]
+    lead: list[pages.Block] = [Notes(files.unread, "problem"), Facts(headline(files)), Notes(how_it_ended(files))]
     subtitle = " · ".join(filter(None, [files.task, files.folder.name, when(files)]))
     return Page(files.name, subtitle, sections, lead, links or {})
 
@@ -80,7 +61,7 @@ def print_end(
     Every entry of `summary` may be missing; the report has the rest.
     """
     files = RunFiles(folder, summary)
-    lead: list[Block] = [Facts(headline(files, brief=True))]
+    lead: list[pages.Block] = [Facts(headline(files, brief=True))]
     if summary.get("device"):
         lead.append(Notes([f"on {summary['device']}"], "quiet"))
     console.print()
@@ -103,51 +84,38 @@ def when(files: RunFiles) -> str:
     times = [path.stat().st_mtime for name in names if (path := files.folder / name).is_file()]
     if not times:
         return "nothing written yet"
-    what = "finished" if files.summary else "as it was"
-    return f"{what} {datetime.fromtimestamp(max(times)):%Y-%m-%d %H:%M}"
+    return f"{'finished' if files.summary else 'as it was'} {datetime.fromtimestamp(max(times)):%Y-%m-%d %H:%M}"
 
 
 def headline(files: RunFiles, *, brief: bool = False) -> list[tuple[str, str]]:
     """Name and text of a run's results; `brief` those that a terminal has."""
     summary = files.summary
-    memory = summary.get("memory") or {}
-    cost = summary.get("cost") or {}
-    best = summary.get("best") or {}
-    seconds = summary.get("wall_seconds")
-    if seconds is None:
-        seconds = sum(value or 0.0 for value in numbers(files.phases, "wall_seconds")) or None
-    entries = [("epochs", format_count(files.epochs)), ("wall time", format_duration(seconds))]
-    if best.get("value") is not None and (best.get("restored") or not summary.get("strength")):
-        entries.append((f"best {best['monitor']}", format_figure(best["value"])))
-    for name in ("games", "positions"):
-        if summary.get(name) is not None:
-            entries.append((name, format_count(summary[name])))
-    if cost.get("flops") and not brief:
-        entries.append(("operations", format_flops(cost["flops"])))
-    if summary.get("parameters") and not brief:
-        entries.append(("parameters", format_count(summary["parameters"])))
+    memory, cost, best = (summary.get(name) or {} for name in ("memory", "cost", "best"))
+    tells_best = best.get("value") is not None and (best.get("restored") or not summary.get("strength"))
+    seconds = summary.get("wall_seconds") or sum(files.totals().values()) or None
     busy = (summary.get("steady_utilisation") or {}).get("training")
-    if busy is not None and not brief:
-        entries.append(("device busy in training", format_share(busy)))
-    if memory.get("host_peak_bytes"):
-        entries.append(("memory", format_bytes(memory["host_peak_bytes"])))
-    if memory.get("device_peak_bytes"):
-        entries.append(("device memory", format_bytes(memory["device_peak_bytes"])))
-    return entries
+    rows: list[tuple[str, float | None, str | None]] = [("epochs", files.epochs, "count")]
+    rows += [("wall time", seconds, "seconds")]
+    rows += [(f"best {best['monitor']}", best["value"], None)] if tells_best else []
+    rows += [(name, summary.get(name), "count") for name in ("games", "positions")]
+    if not brief:
+        rows += [("operations", cost.get("flops"), "flops"), ("parameters", summary.get("parameters"), "count")]
+        rows += [("device busy in training", busy, "share")]
+    rows += [("memory", memory.get("host_peak_bytes"), "bytes")]
+    rows += [("device memory", memory.get("device_peak_bytes") or None, "bytes")]
+    return [(name, shown(value, unit)) for name, value, unit in rows if value is not None]
 
 
 def how_it_ended(files: RunFiles) -> list[str]:
     """Why the run ended, and its best epoch."""
     summary = files.summary
     ending, best = summary.get("ending"), summary.get("best") or {}
-    if any(line.startswith("summary.json ") for line in files.unread):
-        return ["How the run ended cannot be read."]
     if not ending:
-        return [f"The run has not ended: {files.epochs} epochs are done."]
+        return [] if files.unread else [f"The run has not ended: {files.epochs} epochs are done."]
     figures = summary.get("strength") or summary.get("val") or {}
-    lines = ending_lines(ending, figures, None) or [f"The run did all its {format_count(ending['epochs'])} epochs."]
+    lines = ending_lines(ending, figures, None) or [f"The run did all its {shown(ending['epochs'], 'count')} epochs."]
     if best.get("epoch") is not None:
-        judged = f"{best['monitor']} ({format_figure(best['value'])})"
+        judged = f"{best['monitor']} ({shown(best['value'])})"
         whose = "that epoch" if best.get("restored") else "the last one"
         lines.append(f"best.ckpt is of epoch {best['epoch']}, the best by {judged}; all other figures are of {whose}.")
     return lines
@@ -163,17 +131,18 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
         command: the command that continues the run.
     """
     why, done, asked, proof = (ending.get(name) for name in ("why", "epochs", "asked", "proof"))
-    if why == "proved":
-        assert proof is not None
-        figures = _figures(_counted(proof["figures"], proof))
-        return [f"Proved after {_epochs(done)} of at most {asked}: {figures}, {_in_a_row(proof['evaluations'])}."]
-    reached = _reached(strength, done)
-    wanted = "" if proof is None else _wanted(proof)
+    if why == "proved" and proof is not None:
+        return [f"Proved after {_epochs(done)} of at most {asked}: {_proof(proof['figures'], proof)}."]
+    after = strength.get("measured_after")
+    reached = _figures(strength) or "nothing measured yet"
+    reached += f", measured after {_epochs(after)}" if isinstance(after, int) and after != done else ""
+    wanted = ""
+    if proof is not None:
+        running = f"; so far in {proof['running']}" if proof["running"] else ""
+        wanted = f" (wanted: {_proof(proof['least'], proof)}{running})"
     if why == "epochs":
-        if proof is None:
-            return []
         epochs = "the one epoch" if done == 1 else f"all {done} epochs"
-        return [f"Not proved in {epochs}: {reached}{wanted}."]
+        return [] if proof is None else [f"Not proved in {epochs}: {reached}{wanted}."]
     unproved = "" if proof is None else ", before it was proved"
     after = f"after {done} of {_epochs(asked)}{unproved}"
     if why == "stopped":
@@ -185,32 +154,16 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
     return lines
 
 
-def _reached(strength: Mapping[str, object], done: Any) -> str:
-    after = strength.get("measured_after")
-    when = f", measured after {_epochs(after)}" if isinstance(after, int) and after != done else ""
-    return (_figures(strength) or "nothing measured yet") + when
-
-
 def _figures(figures: Mapping[str, object]) -> str:
-    shown = {name: value for name, value in format_strength(figures).items() if name not in LEFT_OUT}
-    return ", ".join(f"{name} {value}" for name, value in shown.items())
+    return ", ".join(f"{name} {text}" for name, text in format_strength(figures).items() if name not in LEFT_OUT)
 
 
-def _wanted(proof: Mapping[str, Any]) -> str:
-    """The conditions of a proof, in brackets."""
-    running = f"; so far in {proof['running']}" if proof["running"] else ""
-    return f" (wanted: {_figures(_counted(proof['least'], proof))}, {_in_a_row(proof['evaluations'])}{running})"
-
-
-def _counted(figures: Mapping[str, float], proof: Mapping[str, Any]) -> dict[str, object]:
-    """The figures of a proof; openings as whole numbers beside their total."""
-    openings = proof["least"].get("openings_right")
-    whole = {} if openings is None else {"openings": int(openings), "openings_right": int(figures["openings_right"])}
-    return {**figures, **whole}
-
-
-def _in_a_row(evaluations: int) -> str:
-    return "in one evaluation" if evaluations == 1 else f"in {evaluations} evaluations in a row"
+def _proof(figures: Mapping[str, float], proof: Mapping[str, Any]) -> str:
+    """The figures of a proof, openings as whole numbers beside their total, and the number of its evaluations."""
+    if (openings := proof["least"].get("openings_right")) is not None:
+        figures = {**figures, "openings": int(openings), "openings_right": int(figures["openings_right"])}
+    count = proof["evaluations"]
+    return f"{_figures(figures)}, " + ("in one evaluation" if count == 1 else f"in {count} evaluations in a row")
 
 
 def _epochs(count: Any) -> str:
@@ -221,41 +174,34 @@ def losses_section(files: RunFiles) -> Section:
     """Losses in training and on validation data, the learning rate, and other measures of validation."""
     epochs = files.column("epoch")
     losses = [name.partition(".") for name in files.metrics if name.endswith("loss")]
-    names = [name for split, _, name in losses if split in ("train", "val")]
+    names = {name for split, _, name in losses if split in ("train", "val")}
     figures = []
-    for name in sorted(dict.fromkeys(names), key=lambda one: (one != "loss", one)):
-        lines = [
-            ChartLine(split, epochs, files.column(f"{key}.{name}"), dashed=key == "val")
-            for key, split in (("train", "training"), ("val", "validation"))
-            if f"{key}.{name}" in files.metrics
-        ]
+    for name in sorted(names, key=lambda one: (one != "loss", one)):
+        keys = {"training": f"train.{name}", "validation": f"val.{name}"}
+        lines = {split: (epochs, files.column(key)) for split, key in keys.items() if key in files.metrics}
         title = name.replace("_", " ").capitalize() if name != "loss" else "Total loss"
-        figures.append(Figure(f"loss-{name}", title, Chart(lines, y=name, may_be_log=True)))
+        figures.append(plot(f"loss-{name}", title, lines, dashed=["validation"], y=name, may_be_log=True))
     figures += _validation(files, epochs)
     if "train.lr" in files.metrics:
-        chart = Chart([ChartLine("", epochs, files.column("train.lr"))], y="learning rate")
-        figures.append(Figure("lr", "Learning rate", chart))
+        figures.append(plot("lr", "Learning rate", {"": (epochs, files.column("train.lr"))}, y="learning rate"))
     return Section("Losses", [Figures(figures)] if figures else [Notes(["No epoch has ended."], "quiet")])
 
 
 def _validation(files: RunFiles, epochs: Sequence[float | None]) -> list[Figure]:
     """Charts of validation measures other than losses: shares of one together, others together."""
-    names = [name for name in files.metrics if name.startswith("val.") and not name.endswith("loss")]
-    groups: dict[bool, list[ChartLine]] = {True: [], False: []}
-    for name in names:
-        values = files.column(name)
-        known = [value for value in values if value is not None]
-        if known:
-            share = min(known) >= 0 and max(known) <= 1
-            groups[share].append(ChartLine(name.removeprefix("val.").replace("_", " "), epochs, values, dashed=False))
+    groups: dict[str, list[str]] = {"": [], ": errors": []}
+    for name in files.metrics:
+        known = [value for value in files.column(name) if value is not None]
+        if name.startswith("val.") and not name.endswith("loss") and known:
+            groups["" if min(known) >= 0 and max(known) <= 1 else ": errors"].append(name)
     figures = []
-    for share, lines in groups.items():
-        for place in range(0, len(lines), _MEASURES_A_CHART):
-            part = lines[place : place + _MEASURES_A_CHART]
-            title = "On validation data" + (f" ({place // _MEASURES_A_CHART + 1})" if place else "")
-            title += "" if share else ": errors"
-            chart = Chart(part, y=part[0].name if len(part) == 1 else "", may_be_log=not share)
-            figures.append(Figure(f"val-{share}-{place}", title, chart))
+    for kind, names in groups.items():
+        for first in range(0, len(names), _MEASURES_A_CHART):
+            part = names[first : first + _MEASURES_A_CHART]
+            lines = {name.removeprefix("val.").replace("_", " "): (epochs, files.column(name)) for name in part}
+            title = "On validation data" + (f" ({first // _MEASURES_A_CHART + 1})" if first else "") + kind
+            y = next(iter(lines)) if len(lines) == 1 else ""
+            figures.append(plot(f"val{kind}-{first}", title, lines, y=y, may_be_log=bool(kind)))
     return figures
 
 
@@ -263,40 +209,28 @@ def time_section(files: RunFiles) -> Section:
     """The timeline, the phases with the device's utilisation, and the throughput of training."""
     title = "Phases, processors and memory over time"
     timeline = Figure("timeline", title, spans_of(files), wide=True)
-    blocks: list[Block] = [Figures([timeline]), *phase_blocks(files)]
-    figures = []
     steps, rates = numbers(files.steps, "epoch"), numbers(files.steps, "examples_per_second")
-    if any(rate is not None for rate in rates):
-        chart = Chart([ChartLine("", steps, rates)], y="examples a second")
-        figures.append(Figure("throughput", "Throughput of training", chart))
-    lines = busy_lines(files)
-    lines.append(ChartLine("training waits for data", steps, numbers(files.steps, "load_share"), dashed=True))
-    if any(line.points for line in lines):
-        chart = Chart(lines, share=True)
-        figures.append(Figure("busy", "How busy the device was, by phase", chart))
-    if figures:
-        blocks.append(Figures(figures))
-    return Section("Time and machine", blocks)
+    lines = busy_lines(files) | {"training waits for data": (steps, numbers(files.steps, "load_share"))}
+    figures = [
+        plot("throughput", "Throughput of training", {"": (steps, rates)}, y="examples a second"),
+        plot("busy", "How busy the device was, by phase", lines, dashed=["training waits for data"], share=True),
+    ]
+    figures = [figure for figure in figures if any(line.points for line in figure.data.lines)]  # type: ignore[union-attr]
+    return Section("Time and machine", [Figures([timeline]), *phase_blocks(files), Figures(figures)])
 
 
-def busy_lines(files: RunFiles) -> list[ChartLine]:
+def busy_lines(files: RunFiles) -> dict[str, pages.Points]:
     """Utilisation of the device by epoch, for each of the longest phases."""
-    names = files.phases.get("phase", ())
-    epochs, busy = numbers(files.phases, "epoch"), numbers(files.phases, "device_utilisation")
-    seconds = numbers(files.phases, "wall_seconds")
-    totals: dict[str, float] = {}
-    for name, length in zip(names, seconds, strict=True):
-        totals[name] = totals.get(name, 0.0) + (length or 0.0)
-    whole = sum(totals.values())
-    longest = [name for name, total in totals.items() if name not in ONCE and total >= _LONG * whole]
-    lines = []
-    for name in longest:
-        rows = [(epoch, share) for epoch, share, one in zip(epochs, busy, names, strict=True) if one == name]
-        lines.append(ChartLine(name, [epoch for epoch, _ in rows], [share for _, share in rows]))
+    totals, busy = files.totals(), numbers(files.phases, "device_utilisation")
+    lines: dict[str, pages.Points] = {}
+    for phase, total in totals.items():
+        if phase not in ONCE and total >= _LONG * sum(totals.values()):
+            rows = [row for row in zip(files.spans(), busy, strict=True) if row[0][0] == phase]
+            lines[phase] = ([epoch for (_, epoch, _), _ in rows], [share for _, share in rows])
     return lines
 
 
-def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[Block]:
+def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[pages.Block]:
     """Time, share and utilisation by phase, from the summary, with the time outside the phases and the total.
 
     `brief` counts phases of less than a hundredth of the time with the time outside, unless they have rates.
@@ -307,31 +241,30 @@ def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[Block]:
     measured = sum(seconds.values())
     whole = max(files.summary.get("wall_seconds") or 0.0, measured)
     units = list(dict.fromkeys(unit for row in phases.values() for unit in row if unit.endswith(_RATE)))
-    evaluates = any(row.get("outside_network_share") is not None for row in phases.values())
-    names = [unit.removesuffix(_RATE) for unit in units]
-    headings: list[str | Column] = ["phase", "time", "share", "device busy"]
-    headings += [Column("outside network", number=True, rank=3)] if evaluates else []
-    headings += [Column(f"{_UNITS.get(name, name)}/s", number=True, rank=2) for name in names]
+    columns = {"device busy": ("device_utilisation", "share", 0)}
+    if any(row.get("outside_network_share") is not None for row in phases.values()):
+        columns["outside network"] = ("outside_network_share", "share", 3)
+    for name in (unit.removesuffix(_RATE) for unit in units):
+        columns[f"{_UNITS.get(name, name)}/s"] = (f"{name}{_RATE}", "rate", 2)
 
-    def times(length: float) -> list[Cell]:
-        return [Cell(format_duration(length), length), Cell(format_share(length / whole if whole else None))]
+    def row_of(name: str, length: float, figures: Sequence[str | Cell]) -> list[Any]:
+        return [name, cell(length, "seconds"), shown(length / whole if whole else None, "share"), *figures]
 
     rated = {name for name in order if any(phases[name].get(unit) is not None for unit in units)}
-    shown = [name for name in order if not brief or name in rated or seconds[name] >= _SHORT * whole]
-    rows: list[list[str | Cell]] = []
-    for name in shown:
-        row = phases[name]
-        cells: list[str | Cell] = [name, *times(seconds[name]), format_share(row.get("device_utilisation"))]
-        cells += [format_share(row.get("outside_network_share"))] if evaluates else []
-        rows.append([*cells, *(Cell(format_rate(row.get(unit)), row.get(unit)) for unit in units)])
-    blank = len(headings) - 3
-    other = whole - sum(seconds[name] for name in shown)
+    kept = [name for name in order if not brief or name in rated or seconds[name] >= _SHORT * whole]
+    rows = [
+        row_of(name, seconds[name], [cell(phases[name].get(key), unit) for key, unit, _ in columns.values()])
+        for name in kept
+    ]
+    other = whole - sum(seconds[name] for name in kept)
     if rows and other > 0.001 * whole:
-        rows.append(["other", *times(other), *[DASH] * blank])
-    rows += [["all", *times(whole), *[""] * blank]] if rows else []
+        rows.append(row_of("other", other, [DASH] * len(columns)))
+    rows += [row_of("all", whole, [""] * len(columns))] if rows else []
+    numeric = [pages.Column(heading, number=True, rank=rank) for heading, (_, _, rank) in columns.items()]
+    headings = ["phase", "time", "share", *numeric]
     beside = {name: (phases[name].get("work_seconds") or 0.0) - seconds[name] for name in order}
     lines = [
-        f"{name} ran for {format_duration(more)} more, beside the other phases"
+        f"{name} ran for {shown(more, 'seconds')} more, beside the other phases"
         for name, more in beside.items()
         if more > 0.01 * whole
     ]
@@ -346,51 +279,34 @@ def precision_lines(summary: Mapping[str, Any]) -> list[str]:
     if not found:
         return []
     return [
-        f"{found['format']} plays the move of float32 in {format_share(found['same_move'])} of "
-        f"{format_count(found['positions'])} positions; its policies are off by {found['policy_error']:.2%}, "
+        f"{found['format']} plays the move of float32 in {shown(found['same_move'], 'share')} of "
+        f"{shown(found['positions'], 'count')} positions; its policies are off by {found['policy_error']:.2%}, "
         f"its values by {found['value_error']:.4f}."
     ]
 
 
-def spans_of(files: RunFiles) -> Spans:
+def spans_of(files: RunFiles) -> pages.Spans:
     """The phases in order from `phases.csv`, with the samples of `resources.csv`."""
-    seconds = [value or 0.0 for value in numbers(files.phases, "wall_seconds")]
-    names = list(files.phases.get("phase", ()))
-    ends = list(accumulate(seconds))
-    totals: dict[str, float] = {}
-    for name, length in zip(names, seconds, strict=True):
-        totals[name] = totals.get(name, 0.0) + length
-    shown = [name for name, total in totals.items() if total >= _LEAST_LANE * (ends[-1] if ends else 0.0)]
-    phases = {
-        name: [
-            (end - length, length)
-            for other, length, end in zip(names, seconds, ends, strict=True)
-            if other == name and length > 0
-        ]
-        for name in shown
-    }
-    begins = [end for name, end in zip(names, ends, strict=True) if name == _STARTING]
-    return Spans(phases, _meters(files, begins))
-
-
-def _meters(files: RunFiles, begins: list[float]) -> list[ChartLine]:
+    spans, totals = files.spans(), files.totals()
+    ends = list(accumulate(seconds for _, _, seconds in spans))
+    least = _LEAST_LANE * sum(totals.values())
+    lanes: dict[str, list[tuple[float, float]]] = {name: [] for name, total in totals.items() if total >= least}
+    for (name, _, seconds), end in zip(spans, ends, strict=True):
+        if name in lanes and seconds > 0:
+            lanes[name].append((end - seconds, seconds))
+    begins = [end for (name, _, _), end in zip(spans, ends, strict=True) if name == _STARTING] or [0.0]
     samples = [value or 0.0 for value in numbers(files.resources, "seconds")]
     session, xs = 0, []
     for place, second in enumerate(samples):
         session += place > 0 and second < samples[place - 1]  # rows of another session begin near 0 again
-        xs.append(second + (begins[min(session, len(begins) - 1)] if begins else 0.0))
-    columns = {
-        "CPU, % of a core": ("cpu_percent", 1.0),
-        "device busy, %": ("device_utilisation", 0.01),
-        "memory, GiB": ("host_bytes", _GIB),
-        "device memory, GiB": ("device_bytes", _GIB),
-    }
-    result = []
-    for title, (name, unit) in columns.items():
-        values = numbers(files.resources, name)
-        if any(value is not None for value in values):
-            result.append(ChartLine(title, xs, [None if value is None else value / unit for value in values]))
-    return result
+        xs.append(second + begins[min(session, len(begins) - 1)])
+    meters = {title: (numbers(files.resources, name), unit) for title, (name, unit) in _METERS.items()}
+    lines = [
+        pages.ChartLine(title, xs, [None if value is None else value / unit for value in values])
+        for title, (values, unit) in meters.items()
+        if any(value is not None for value in values)
+    ]
+    return pages.Spans(lanes, lines)
 
 
 def lengths_of(files: RunFiles, asked: Sequence[int]) -> list[int]:
@@ -406,23 +322,18 @@ def lengths_of(files: RunFiles, asked: Sequence[int]) -> list[int]:
 def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | None = None) -> Section:
     """Hours, operations and, with a `price` per hour, money for runs of these `epochs`."""
     rates = rates_of(files)
-    headings = ["epochs", "hours", "time", *(["cost"] if price is not None else []), "floating-point operations"]
-    rows = []
-    for number in lengths_of(files, epochs):
-        seconds, flops = rates.seconds(number), rates.flops(number)
-        hours = DASH if seconds is None else f"{seconds / 3600:,.2f}"
-        row: list[str | Cell] = [format_count(number), hours, Cell(format_duration(seconds), seconds)]
-        if price is not None:
-            row.append(DASH if seconds is None else f"{price * seconds / 3600:,.2f}")
-        row.append(Cell(format_flops(flops), flops))
-        rows.append(row)
-    pace = format_duration(rates.epoch_seconds)
-    measured = f"Measured on this machine: {pace} an epoch over {rates.epochs} epochs, and once "
-    lines = [measured + f"{format_duration(rates.once_seconds)} for starting and compiling."]
-    if price is None:
-        lines.append("hexlit report RUN price=2.50 epochs=[100,1000] adds what an hour costs.")
-    else:
-        lines.append(f"At {price:g} an hour.")
+    headings = ["epochs", "hours", *(["cost"] if price is not None else []), "time", "floating-point operations"]
+    rows = [
+        [cell(n, "count"), *rates.costs(n, price), cell(rates.seconds(n), "seconds"), cell(rates.flops(n), "flops")]
+        for n in lengths_of(files, epochs)
+    ]
+    pace, once = shown(rates.epoch_seconds, "seconds"), shown(rates.once_seconds, "seconds")
+    more = "hexlit report RUN price=2.50 epochs=[100,1000] adds what an hour costs."
+    lines = [
+        f"Measured on this machine: {pace} an epoch over {rates.epochs} epochs, and once {once} for starting and "
+        "compiling.",
+        more if price is None else f"At {price:g} an hour.",
+    ]
     costs = table("Hours and cost by epochs", headings, rows, names=0, empty="No epoch has ended.")
     return Section("Cost", [Notes(lines, "quiet"), costs], detail=True)
 
@@ -430,7 +341,7 @@ def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | Non
 def environment_section(files: RunFiles) -> Section:
     """The machine, and the versions of the software."""
     summary = files.summary
-    rows: list[list[str | Cell]] = [["device", str(summary.get("device") or DASH)]]
+    rows: list[list[Any]] = [["device", str(summary.get("device") or DASH)]]
     rows += [[name, str(version)] for name, version in (summary.get("versions") or {}).items()]
     for name in ("seed", "compile_seconds", "optimizer_state_bytes", "learning_rate"):
         if summary.get(name) is not None:

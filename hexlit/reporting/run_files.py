@@ -1,7 +1,6 @@
 """The files of a run, read for its report. A missing file is empty; a broken one is empty too, and named."""
 
 import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.reporting.page import Facts, Section
-from hexlit.reporting.quantities import format_figure
+from hexlit.reporting.quantities import DASH, shown
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -56,6 +55,18 @@ class RunFiles:
         """Every setting by its dotted name, as text."""
         return dict(_flat(self.config))
 
+    def spans(self) -> list[tuple[str, float | None, float]]:
+        """Name, epoch and seconds of each phase, in their order."""
+        seconds = [value or 0.0 for value in numbers(self.phases, "wall_seconds")]
+        return list(zip(self.phases.get("phase", ()), numbers(self.phases, "epoch"), seconds, strict=True))
+
+    def totals(self) -> dict[str, float]:
+        """Seconds by phase."""
+        result: dict[str, float] = {}
+        for name, _, seconds in self.spans():
+            result[name] = result.get(name, 0.0) + seconds
+        return result
+
     def column(self, name: str) -> list[float | None]:
         """The values of a metric, one per epoch with a row."""
         return numbers(self.metrics, name)
@@ -69,24 +80,19 @@ def read_run(folder: Path) -> RunFiles:
 
     def read(name: str, reader: Callable[[Path], Any], empty: Any) -> Any:
         try:
-            return reader(folder / name) if (folder / name).is_file() else empty
+            return (reader(folder / name) if (folder / name).is_file() else None) or empty
         except Exception as error:  # whatever a broken file makes its reader raise
             unread.append(f"{name} cannot be read ({' '.join(str(error).split())[:120] or type(error).__name__})")
             return empty
 
-    def read_table(name: str, key: str) -> Columns:
-        columns: Columns
-        columns, broken = read(f"{name}.csv", lambda path: read_columns(path, key), ({}, 0))
-        if broken:
-            unread.append(f"{name}.csv: {broken} of its lines cannot be read")
-        return columns
+    def plain(path: Path) -> Any:
+        return OmegaConf.to_container(OmegaConf.load(path))
 
-    config = read(".hydra/config.yaml", lambda path: OmegaConf.to_container(OmegaConf.load(path)), {})
-    overrides = read(".hydra/overrides.yaml", lambda path: OmegaConf.to_container(OmegaConf.load(path)), [])
-    keys = {"metrics": "epoch", "phases": "phase", "resources": "seconds", "steps": "epoch"}
-    tables = {name: read_table(name, key) for name, key in keys.items()}
+    config, overrides = read(".hydra/config.yaml", plain, {}), read(".hydra/overrides.yaml", plain, [])
+    names = ("metrics", "phases", "resources", "steps")
+    tables = {name: read(f"{name}.csv", read_columns, {}) for name in names}
     summary = read("summary.json", read_object, {})
-    return RunFiles(folder, summary, **tables, config=config or {}, overrides=overrides or [], unread=unread)
+    return RunFiles(folder, summary, **tables, config=config, overrides=overrides, unread=unread)
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -101,35 +107,21 @@ def read_object(path: Path) -> dict[str, Any]:
     return result
 
 
-def read_columns(path: Path, key: str) -> tuple[dict[str, list[str]], int]:
-    """The columns of a CSV file by their headings, and the number of broken lines.
-
-    A torn last line is left out: it is the mark of a kill.
+def read_columns(path: Path) -> dict[str, list[str]]:
+    """The columns of a CSV file by their headings. A torn last line is left out: it is the mark of a kill.
 
     Raises:
-        ValueError: the file is not UTF-8, or has no column `key`.
+        ValueError: the file is not UTF-8, or a line has another number of columns.
     """
     text = path.read_bytes().decode("utf-8")
-    rows = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1])))
-    if not rows:
-        return {}, 0
-    if key not in rows[0]:
-        raise ValueError(f"no column {key}")
-    whole = [row for row in rows[1:] if len(row) == len(rows[0])]
-    columns = {name: [row[place] for row in whole] for place, name in enumerate(rows[0])}
-    return columns, len(rows) - 1 - len(whole)
+    headings, *rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines(keepends=True))) or [[]]
+    columns = list(zip(*rows, strict=True)) or [()] * len(headings)
+    return {name: list(values) for name, values in zip(headings, columns, strict=True)}
 
 
 def numbers(table: Columns, name: str) -> list[float | None]:
     """A column as numbers; None for an empty cell."""
-    return [_number(text) for text in table.get(name, ())]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return [float(text) if text else None for text in table.get(name, ())]
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -137,7 +129,7 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
         for key, entry in value.items():
             yield from _flat(entry, f"{prefix}.{key}" if prefix else str(key))
     elif prefix:
-        yield prefix, "null" if value is None else json.dumps(value) if not isinstance(value, str) else value
+        yield prefix, value if isinstance(value, str) else json.dumps(value)
 
 
 ONCE = ("starting", "compiling", "finishing")
@@ -162,32 +154,29 @@ class Rates:
         """Floating-point operations of such a run."""
         return None if self.epoch_flops is None else epochs * self.epoch_flops
 
+    def costs(self, epochs: int, price: float | None) -> list[str]:
+        """Hours of such a run, and what they cost at a `price` per hour, if there is one."""
+        seconds = self.seconds(epochs)
+        factors = (1.0,) if price is None else (1.0, price)
+        return [DASH if seconds is None else f"{factor * seconds / 3600:,.2f}" for factor in factors]
+
 
 def rates_of(files: RunFiles) -> Rates:
     """The rates over all epochs but the first, which fills caches; over the first if it is the only one."""
-    names = list(files.phases.get("phase", ()))
-    of_epoch = numbers(files.phases, "epoch")
-    seconds = [value or 0.0 for value in numbers(files.phases, "wall_seconds")]
-    rows = list(zip(names, of_epoch, seconds, strict=True))
-    once = sum(length for name, _, length in rows if name in ONCE)
     by_epoch: dict[float, float] = {}
-    for name, epoch, length in rows:
+    for name, epoch, seconds in files.spans():
         if name not in ONCE and epoch is not None:
-            by_epoch[epoch] = by_epoch.get(epoch, 0.0) + length
-    first = min(by_epoch, default=0.0)
-    later = [length for epoch, length in by_epoch.items() if epoch > first] or list(by_epoch.values())
+            by_epoch[epoch] = by_epoch.get(epoch, 0.0) + seconds
+    later = [by_epoch[epoch] for epoch in sorted(by_epoch)[1:]] or list(by_epoch.values())
     flops = [value for value in files.column("cost.flops") if value is not None]
-    return Rates(
-        once_seconds=once,
-        epoch_seconds=sum(later) / len(later) if later else None,
-        epoch_flops=flops[-1] / len(flops) if flops else None,
-        epochs=len(later),
-    )
+    once = sum(seconds for name, _, seconds in files.spans() if name in ONCE)
+    of_epoch = flops[-1] / len(flops) if flops else None
+    return Rates(once, sum(later) / len(later) if later else None, of_epoch, len(later))
 
 
 def validation_section(summary: Mapping[str, Any]) -> list[Section]:
     """The figures on validation data, and their epoch; empty without any."""
     figures, best = summary.get("val") or {}, (summary.get("best") or {}).get("epoch")
-    entries = [(name.replace("_", " "), format_figure(value)) for name, value in figures.items()]
+    entries = [(name.replace("_", " "), shown(value)) for name, value in figures.items()]
     title = "Validation" if best is None else f"Validation after epoch {best}, the best"
     return [Section(title, [Facts(entries)])] if entries else []

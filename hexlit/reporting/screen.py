@@ -1,24 +1,23 @@
-"""The live displays: pictures that fit the width of the screen, drawn again and again while a command works."""
+"""The live displays: pictures drawn again and again while a command works; plain lines where there is no terminal."""
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Self
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.panel import Panel
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from hexlit.reporting.quantities import format_count, format_duration
+from hexlit.reporting.quantities import format_duration, format_rate, shown, time_left
 
 SECONDS_BETWEEN_LINES = 10.0
-_REFRESHES_PER_SECOND = 4.0
 GAP = 2
 """Blanks between two columns."""
 WIDEST_BAR, NARROWEST_BAR = 28, 6
@@ -27,17 +26,6 @@ WIDEST_BAR, NARROWEST_BAR = 28, 6
 def is_screen(console: Console) -> bool:
     """Whether lines can be overwritten: a real terminal, not a file that FORCE_COLOR makes look like one."""
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
-
-
-class Fitted:
-    """A picture that is made for its present width whenever it is drawn."""
-
-    def __init__(self, make: Callable[[int], RenderableType]) -> None:
-        """`make(width)` gives the picture for `width` characters."""
-        self._make = make
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self._make(options.max_width)
 
 
 @dataclass(frozen=True)
@@ -49,25 +37,21 @@ class Bar:
     """Share of the work that is done, 0 to 1; None: not known, the bar moves."""
     amount: str
     facts: Sequence[str]
-    """Text behind the bar, least important first; the first are dropped when room is short."""
+    """Text behind the bar, least important first."""
     colour: str = "green"
 
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
-    """The bars below one another. Bars shrink, then facts and bars are dropped, before a number is cut."""
-    names, amounts = max(len(bar.name) for bar in bars), max(len(bar.amount) for bar in bars)
-    room = width - names - amounts - 2 * GAP
+    """The bars below one another. Bars shrink first, then the first facts go, so that no number is cut."""
+    room = width - max(len(bar.name) for bar in bars) - max(len(bar.amount) for bar in bars) - 2 * GAP
     facts = [_joined(bar.facts, room) for bar in bars]
-    for_bar = room - max(len(text) for text in facts) - GAP
+    for_bar = min(WIDEST_BAR, room - max(map(len, facts)) - GAP)
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    table.add_column(style="bold", no_wrap=True, min_width=names)
-    if for_bar >= NARROWEST_BAR:
-        table.add_column(width=min(WIDEST_BAR, for_bar))
-    table.add_column(no_wrap=True, min_width=amounts)
-    table.add_column(no_wrap=True, overflow="ellipsis")
     for bar, text in zip(bars, facts, strict=True):
-        drawn = [_drawn(bar)] if for_bar >= NARROWEST_BAR else []
-        table.add_row(bar.name, *drawn, bar.amount, Text(text, "cyan"))
+        look: dict[str, Any] = {f"{when}_style": bar.colour for when in ("complete", "finished", "pulse")}
+        drawn = ProgressBar(None if bar.share is None else 1.0, bar.share or 0.0, for_bar, bar.share is None, **look)
+        shown_bar = [drawn] if for_bar >= NARROWEST_BAR else []
+        table.add_row(Text(bar.name, "bold"), *shown_bar, Text(bar.amount), Text(text, "cyan", overflow="fold"))
     return table
 
 
@@ -77,17 +61,6 @@ def _joined(facts: Sequence[str], room: int) -> str:
     while len(known) > 1 and len(" · ".join(known)) > room:
         known = known[1:]
     return " · ".join(known)
-
-
-def _drawn(bar: Bar) -> ProgressBar:
-    return ProgressBar(
-        total=None if bar.share is None else 1.0,
-        completed=bar.share or 0.0,
-        pulse=bar.share is None,
-        complete_style=bar.colour,
-        finished_style=bar.colour,
-        pulse_style=bar.colour,
-    )
 
 
 @contextmanager
@@ -104,50 +77,52 @@ def work_bar(title: str) -> Iterator[Callable[[str, float], None]]:
 
 
 class Display(ABC):
-    """Draws `render` four times a second within a `with` block. Without a terminal it draws nothing.
+    """Draws `render` four times a second within a `with` block; without a terminal it draws nothing.
 
     Args:
         console: the terminal.
         live: whether to draw; None decides by the console.
         transient: whether the picture is cleared in the end.
-        vertical_overflow: treatment of a picture that is higher than the terminal.
     """
 
-    def __init__(
-        self,
-        console: Console,
-        *,
-        live: bool | None = None,
-        transient: bool = False,
-        vertical_overflow: Literal["crop", "ellipsis"] = "ellipsis",
-    ) -> None:
-        self.console = console
-        self.live = is_screen(console) if live is None else live
+    def __init__(self, console: Console | None = None, *, live: bool | None = None, transient: bool = True) -> None:
+        self.console = console or Console(highlight=False)
+        self.live = is_screen(self.console) if live is None else live
         self._transient = transient
-        self._vertical_overflow = vertical_overflow
         self._drawn: Live | None = None
+        self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def __enter__(self) -> Self:
         if self.live:
-            self._drawn = Live(  # not made before: it calls `render` at once
-                console=self.console,
-                get_renderable=self.render,
-                refresh_per_second=_REFRESHES_PER_SECOND,
-                transient=self._transient,
-                vertical_overflow=self._vertical_overflow,
-            )
+            look: dict[str, Any] = {"transient": self._transient, "vertical_overflow": "crop"}
+            self._drawn = Live(console=self.console, get_renderable=self.render, refresh_per_second=4, **look)
             self._drawn.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the terminal back, whatever happened."""
-        self._end()
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
-    def _end(self) -> None:
+    def stop(self) -> None:
+        """Give the terminal back; further calls do nothing."""
+        self.live = False if self._drawn is not None else self.live
         if self._drawn is not None:
             self._drawn.stop()
+
+    def line(self, text: str) -> None:
+        """Write a line without colours."""
+        self.console.file.write(text + "\n")
+        self.console.file.flush()
+
+    def line_due(self) -> bool:
+        """Whether a line is due where nothing is drawn, one in ten seconds; asked only when there is one to tell."""
+        due = not self.live and time.monotonic() >= self._next_line
+        if due:
+            self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+        return due
+
+    def framed(self, title: str, *parts: RenderableType) -> Panel:
+        """The parts below one another, in a frame with a title."""
+        return Panel(Group(*parts), title=Text(title, "bold"), title_align="left", border_style="dim")
 
     @abstractmethod
     def render(self) -> RenderableType:
@@ -155,47 +130,47 @@ class Display(ABC):
 
 
 class Counting(Display):
-    """Shows a count while it grows, within a `with` block.
+    """Shows games while they are played or read: the amount, the pace and the time left, as a bar or as lines.
+
+    The pace counts from the first step on: kernels may have been compiled before it.
 
     Args:
-        title: name of the count, before the bar.
-        total: final count.
-        done: the count at the beginning.
-        transient: whether the bar is cleared in the end.
+        title: the activity, before the bar.
+        total: final amount.
+        done: the amount at the beginning.
+        unit: of the amount: `count` for games, or `bytes` of their files.
     """
 
     def __init__(
-        self, title: str, total: int, *, done: int = 0, console: Console | None = None, transient: bool = False
+        self, title: str, total: int, *, done: int = 0, unit: str = "count", console: Console | None = None
     ) -> None:
-        super().__init__(console or Console(), transient=transient)
-        self.done, self.total = done, total
-        self.facts: list[str] = []
-        """Text behind the bar, least important first."""
-        self._title = title
-        self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+        super().__init__(console, transient=unit == "bytes")
+        self.done, self._total, self._title, self._unit = done, total, title, unit
+        self._first: tuple[float, int, int] | None = None  # time of the first step, its amount and its games
+        self._facts: list[str] = []
 
-    def line_due(self) -> bool:
-        """Whether a line is due where there is no bar; asked only when there is something to report."""
-        now = time.monotonic()
-        if self.live or now < self._next_line:
-            return False
-        self._next_line = now + SECONDS_BETWEEN_LINES
-        return True
+    def advance(self, games: int) -> None:
+        """Show that `games` more games are finished."""
+        self.update(self.done + games, self.done + games)
 
-    def say(self, line: str) -> None:
-        """Write a line without colours."""
-        self.console.file.write(line + "\n")
-        self.console.file.flush()
-
-    @property
-    def amount(self) -> str:
-        """The text at the end of the bar."""
-        return f"{format_count(self.done)}/{format_count(self.total)}"
+    def update(self, done: int, games: int) -> None:
+        """Show the amount and the number of games so far."""
+        now, self.done = time.monotonic(), done
+        began, first_done, first_games = self._first = self._first or (now, done, games)
+        seconds = max(now - began, 1e-9)
+        self._facts = [] if self._unit == "count" else [f"{games:,} games"]
+        self._facts += [f"{format_rate((games - first_games) / seconds)} games/s"] if games > first_games else []
+        self._facts.append(time_left(seconds, done - first_done, self._total - first_done))
+        if self.line_due():
+            amount = f"{shown(done, self._unit)} of {shown(self._total, self._unit)}"
+            amount += " games" if self._unit == "count" else ""
+            self.line(", ".join(filter(None, [amount, *self._facts])))
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        share = min(1.0, self.done / self.total) if self.total else None
-        return Fitted(lambda width: bars_table([Bar(self._title, share, self.amount, self.facts)], width))
+        share = min(1.0, self.done / self._total) if self._total else None
+        amount = f"{shown(self.done, self._unit)}/{shown(self._total, self._unit)}"
+        return bars_table([Bar(self._title, share, amount, self._facts)], self.console.width)
 
 
 class Waiting(Display):
@@ -210,17 +185,11 @@ class Waiting(Display):
     def __init__(
         self, title: str, what: str, status: Callable[[], str] = str, *, console: Console | None = None
     ) -> None:
-        super().__init__(console or Console(), transient=True)
-        self.what = what
-        self._title, self._status = title, status
+        super().__init__(console)
+        self.what, self._title, self._status = what, title, status
         self._began = time.monotonic()
-
-    def stop(self) -> None:
-        """Give the terminal to the next display; further calls do nothing."""
-        self.live = False
-        self._end()
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
         gone = format_duration(time.monotonic() - self._began)
-        return Fitted(lambda width: bars_table([Bar(self._title, None, gone, [self.what, self._status()])], width))
+        return bars_table([Bar(self._title, None, gone, [self.what, self._status()])], self.console.width)

@@ -7,6 +7,7 @@ parameter is `name`, `kind` (`float`, `int` or `categorical`), `log`, `low`, `hi
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -14,22 +15,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
-from hexlit.reporting.figures import (
-    BEST_COLOUR,
-    FAINT,
-    FRONT_COLOUR,
-    INK,
-    LABEL_PAPER,
-    STATE_COLOURS,
-    empty_figure,
-    log_scale,
-    new_figure,
-    shorten,
-    spread_out,
-    thinned,
-    time_unit,
-    whole_ticks,
-)
+from hexlit.reporting import figures as style
+from hexlit.reporting.figures import BEST_COLOUR, FAINT, FRONT_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure
 
 Data = Mapping[str, Any]
 
@@ -52,39 +39,50 @@ def draw_history(data: Data) -> Figure:
     figure = new_figure(6.0, 3.4 * len(data["targets"]))
     for place, target in enumerate(data["targets"], start=1):
         axes = figure.add_subplot(len(data["targets"]), 1, place)
-        pruned = data["pruned"] if target["name"] == data["pruned_target"] else {}
-        for state, values in (("pruned", pruned), ("complete", target["values"])):
-            style: dict[str, Any] = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state}
-            if values:
-                axes.scatter(list(values), list(values.values()), s=22, zorder=3, **style)
-        if target["values"]:
-            axes.step(*best_so_far(target, max(states)), where="post", color=INK, lw=1.2)
-        for state in ("failed", "interrupted"):
-            gone = [number for number, its in states.items() if its == state]
-            style = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state, "ls": "", "ms": 9}
-            if gone:
+        values, pruned = target["values"], data["pruned"] if target["name"] == data["pruned_target"] else {}
+        gone = {state: [n for n, its in states.items() if its == state] for state in ("failed", "interrupted")}
+        for state, points in (("pruned", pruned), ("complete", values)):
+            look: dict[str, Any] = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state}
+            if points:
+                axes.scatter(list(points), list(points.values()), s=22, zorder=3, **look)
+        for state, trials in gone.items():
+            look = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state, "ls": "", "ms": 9}
+            if trials:
                 bottom = axes.get_xaxis_transform()
-                axes.plot(gone, [0.0] * len(gone), transform=bottom, clip_on=False, **style)
-        if data["best"] in target["values"]:
-            axes.scatter(data["best"], target["values"][data["best"]], label=_best(data), **_STAR)
-        if target["direction"] == "minimize" and spread_out([*target["values"].values(), *pruned.values()]):
-            log_scale(axes, "y")
+                axes.plot(trials, [0.0] * len(trials), transform=bottom, clip_on=False, **look)
+        if values:
+            axes.step(*best_so_far(target, max(states)), where="post", color=INK, lw=1.2)
+        _star(axes, data, {data["best"]: (data["best"], values[data["best"]])} if data["best"] in values else {})
+        _value_axis(axes, target, [*values.values(), *pruned.values()])
         axes.set_xlim(-0.7, max(states) + 0.7)
-        whole_ticks(axes, "x")
-        axes.set(xlabel="trial", ylabel=f"{shorten(target['name'])} ({target['direction']}d)", title=" ")
+        style.whole_ticks(axes, "x")
+        axes.set(xlabel="trial", ylabel=_directed(target), title=" ")
         _legend(axes)
     return figure
 
 
+def _directed(target: Data) -> str:
+    return f"{style.shorten(target['name'])} ({target['direction']}d)"
+
+
+def _value_axis(axes: Axes, target: Data, values: Iterable[float]) -> None:
+    """A logarithmic axis for values to minimize that are far apart."""
+    if target["direction"] == "minimize" and style.spread_out(values):
+        style.log_scale(axes, "y")
+
+
+def _star(axes: Axes, data: Data, points: Mapping[Any, tuple[float, float]], label: str = "best") -> None:
+    """A star at the best trial's point, if it has one."""
+    if data["best"] in points:
+        axes.scatter(*points[data["best"]], label=f"{label}: trial {data['best']}", **_STAR)
+
+
 def best_so_far(target: Data, last: int) -> tuple[list[float], list[float]]:
     """The best value up to each trial, drawn on to trial `last`."""
+    numbers = sorted(target["values"])
     pick = min if target["direction"] == "minimize" else max
-    xs: list[float] = []
-    ys: list[float] = []
-    for number, value in sorted(target["values"].items()):
-        xs.append(number)
-        ys.append(pick(ys[-1], value) if ys else value)
-    return [*xs, last], [*ys, ys[-1]]
+    best = list(accumulate((target["values"][number] for number in numbers), pick))
+    return [*numbers, last], [*best, best[-1]]
 
 
 def draw_front(data: Data) -> Figure:
@@ -102,10 +100,8 @@ def draw_front(data: Data) -> Figure:
     axes.plot([x for x, _ in groups["front"]], [y for _, y in groups["front"]], color=FAINT, lw=1.2, zorder=2)
     for point, number in front[:: max(1, math.ceil(len(front) / 20))]:
         axes.annotate(f"{number}", point, xytext=(4, 4), textcoords="offset points", fontsize=8)
-    if data["best"] in points:
-        axes.scatter(*points[data["best"]], label=f"best.yaml: trial {data['best']}", **_STAR)
-    axis_names = [f"{shorten(target['name'])} ({target['direction']}d)" for target in (across, up)]
-    axes.set(xlabel=axis_names[0], ylabel=axis_names[1], title=" ")
+    _star(axes, data, points, "best.yaml")
+    axes.set(xlabel=_directed(across), ylabel=_directed(up), title=" ")
     _legend(axes)
     return figure
 
@@ -119,11 +115,11 @@ def draw_importances(data: Sequence[Data]) -> Figure:
     for place, entry in enumerate(known, start=1):
         axes = figure.add_subplot(len(known), 1, place)
         names, shares = zip(*reversed(entry["values"].items()), strict=True)
-        bars = axes.barh([shorten(name, 40) for name in names], shares, color="#3b6fb6", height=0.62)
+        bars = axes.barh([style.shorten(name, 40) for name in names], shares, color="#3b6fb6", height=0.62)
         axes.bar_label(bars, [f"{share:.0%}" for share in shares], padding=3, fontsize=8)
         axes.set_xlim(0, 1.08 * max(0.05, *shares))
         axes.grid(axis="y", visible=False)
-        axes.set_xlabel(f"importance for {shorten(entry['target'])} (share of all)")
+        axes.set_xlabel(f"importance for {style.shorten(entry['target'])} (share of all)")
     return figure
 
 
@@ -139,18 +135,16 @@ def draw_slices(data: Data) -> Figure:
         newest = max(1, *target["values"])
         for place, parameter in enumerate(parameters):
             axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
-            positions = {n: x for n, x in _positions(parameter).items() if n in target["values"]}
-            shades = [0.25 + 0.75 * n / newest for n in positions]
-            points = list(positions.values()), [target["values"][n] for n in positions]
-            style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1.1, "edgecolor": "#3b6fb6", "linewidth": 0.4}
-            axes.scatter(*points, c=shades, s=20, **style)
-            if data["best"] in positions:
-                axes.scatter(positions[data["best"]], target["values"][data["best"]], **_STAR)
+            values = target["values"]
+            points = {n: (x, values[n]) for n, x in _positions(parameter).items() if n in values}
+            look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1.1, "edgecolor": "#3b6fb6", "linewidth": 0.4}
+            xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
+            axes.scatter(xs, ys, s=20, c=[0.25 + 0.75 * n / newest for n in points], **look)
+            _star(axes, data, points)
             _scale(axes, parameter)
-            if target["direction"] == "minimize" and spread_out(target["values"].values()):
-                log_scale(axes, "y")
-            axes.set_xlabel(shorten(parameter["name"]))
-            axes.set_ylabel(shorten(target["name"]) if place % columns == 0 else "")
+            _value_axis(axes, target, values.values())
+            axes.set_xlabel(style.shorten(parameter["name"]))
+            axes.set_ylabel(style.shorten(target["name"]) if place % columns == 0 else "")
             axes.tick_params(labelleft=place % columns == 0)
     return figure
 
@@ -161,7 +155,7 @@ def draw_parallel(data: Data) -> Figure:
     values, best = target["values"], data["best"]
     if not values or not data["parameters"]:
         return empty_figure("no trial has succeeded" if data["parameters"] else "no parameter was searched")
-    log = target["direction"] == "minimize" and spread_out(values.values())
+    log = target["direction"] == "minimize" and style.spread_out(values.values())
     ends = {"kind": "float", "low": min(values.values()), "high": max(values.values())}
     stands = [*data["parameters"], {"name": target["name"], "log": log, "values": values, **ends}]
     count = len(stands)
@@ -170,17 +164,17 @@ def draw_parallel(data: Data) -> Figure:
     heights = [{n: _height(stand, x) for n, x in _positions(stand).items()} for stand in stands]
     badness = {n: 1 - h if target["direction"] == "maximize" else h for n, h in heights[-1].items()}
     for number in sorted(badness, key=lambda n: -badness[n]):  # the good ones are on top
-        style: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
+        look: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
         if number == best:
-            style = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": _best(data)}
-        axes.plot(range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **style)
-    paper = {"boxstyle": "square,pad=0.1", "fc": LABEL_PAPER, "ec": "none", "alpha": 0.75}
+            look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {data['best']}"}
+        axes.plot(range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **look)
+    paper = {"boxstyle": "square,pad=0.1", "fc": style.LABEL_PAPER, "ec": "none", "alpha": 0.75}
     for place, stand in enumerate(stands):
         axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
         for position, label in _labels(stand).items():
             at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
             axes.annotate(label, (place, _height(stand, position)), fontsize=7.5, zorder=6, **at)
-    axes.set_xticks(range(count), [shorten(stand["name"], 20) for stand in stands], rotation=20, ha="right")
+    axes.set_xticks(range(count), [style.shorten(stand["name"], 20) for stand in stands], rotation=20, ha="right")
     axes.set(yticks=[], xlim=(-0.15, count - 0.55), ylim=(-0.05, 1.05), title=" ")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -219,7 +213,7 @@ def _labels(parameter: Data) -> dict[float, str]:
     low, high = _ends(parameter)
     if parameter["kind"] == "categorical":
         step = max(1, math.ceil(len(parameter["choices"]) / _MOST_LABELS))
-        return {place: shorten(choice, 14) for place, choice in list(enumerate(parameter["choices"]))[::step]}
+        return {place: style.shorten(choice, 14) for place, choice in list(enumerate(parameter["choices"]))[::step]}
     middle = math.sqrt(low * high) if parameter["log"] else (low + high) / 2
     positions = [low, float(round(middle)) if parameter["kind"] == "int" else middle, high]
     return {position: f"{position:.3g}" for position in positions}
@@ -233,9 +227,9 @@ def _scale(axes: Axes, parameter: Data) -> None:
         axes.set_xticks(list(labels), list(labels.values()), **turned)
         axes.set_xlim(-0.5, len(parameter["choices"]) - 0.5)
     elif parameter["log"]:
-        log_scale(axes, "x")
+        style.log_scale(axes, "x")
     elif parameter["kind"] == "int":
-        whole_ticks(axes, "x")
+        style.whole_ticks(axes, "x")
 
 
 def draw_lines(data: Data) -> Figure:
@@ -253,16 +247,16 @@ def draw_lines(data: Data) -> Figure:
         lines = panel["lines"]
         faint = 0.85 if len(lines) <= 12 else 0.55 if len(lines) <= 60 else 0.3
         for line in lines:
-            state, xs, ys = line["state"], *thinned(line["epochs"], line["values"])
-            style: dict[str, Any] = {"color": STATE_COLOURS[state], "lw": 1.2, "alpha": faint, "label": state}
+            state, xs, ys = line["state"], *style.thinned(line["epochs"], line["values"])
+            look: dict[str, Any] = {"color": STATE_COLOURS[state], "lw": 1.2, "alpha": faint, "label": state}
             if line["trial"] == data["best"]:
-                style = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": _best(data)}
+                look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {data['best']}"}
             end = "o" if len(xs) == 1 else "x" if state in ("pruned", "failed") else ""
-            axes.plot(xs, ys, marker=end, ms=4, markevery=[len(xs) - 1], **style)
-        if panel["may_be_log"] and spread_out(value for line in lines for value in line["values"]):
-            log_scale(axes, "y")
-        whole_ticks(axes, "x")
-        axes.set(xlabel="epoch", ylabel=shorten(panel["name"], 44), title=" ")
+            axes.plot(xs, ys, marker=end, ms=4, markevery=[len(xs) - 1], **look)
+        if panel["may_be_log"] and style.spread_out(value for line in lines for value in line["values"]):
+            style.log_scale(axes, "y")
+        style.whole_ticks(axes, "x")
+        axes.set(xlabel="epoch", ylabel=style.shorten(panel["name"], 44), title=" ")
         if place == len(panels):
             _legend(axes)
     return figure
@@ -277,13 +271,13 @@ def draw_timeline(data: Data) -> Figure:
     if not bars:
         return empty_figure("no trial has begun")
     slots, end = max(bar["slot"] for bar in bars) + 1, max(bar["end"] for bar in bars)
-    factor, unit = time_unit(end)
+    factor, unit = style.time_unit(end)
     figure = new_figure(10.4, 1.5 + 0.42 * slots)
     axes = figure.add_subplot()
     for bar in bars:
         start, seconds, best = bar["start"] / factor, bar["end"] - bar["start"], bar["trial"] == data["best"]
         edge: dict[str, Any] = {"edgecolor": BEST_COLOUR if best else "white", "linewidth": 1.8 if best else 0.6}
-        colour, label = STATE_COLOURS[bar["state"]], _best(data) if best else bar["state"]
+        colour, label = STATE_COLOURS[bar["state"]], f"best: trial {bar['trial']}" if best else bar["state"]
         length = max(seconds, 0.002 * end) / factor
         axes.barh(bar["slot"], length, 0.72, start, color=colour, label=label, zorder=4 if best else 3, **edge)
         if seconds / (end or 1.0) > 0.013 * len(f"{bar['trial']}"):
@@ -306,10 +300,6 @@ def slots_of(spans: Iterable[tuple[int, float, float]]) -> dict[int, int]:
         free[slot : slot + 1] = [end]
         slots[trial] = slot
     return slots
-
-
-def _best(data: Data) -> str:
-    return f"best: trial {data['best']}"
 
 
 def _legend(axes: Axes) -> None:

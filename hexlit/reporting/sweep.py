@@ -2,21 +2,17 @@
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.progress_bar import ProgressBar
-from rich.table import Table as Grid
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from hexlit.reporting.page import Block, Cell, Column, Facts, Figure, Figures, Notes, Page, Row, Section, Table, table
-from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure
-from hexlit.reporting.screen import Display
+from hexlit.reporting.page import Block, Cell, Column, Facts, Figure, Figures, Notes, Page, Section, Table, cell, table
+from hexlit.reporting.quantities import DASH, format_count, format_duration, shown
+from hexlit.reporting.screen import Bar, Display, bars_table
 from hexlit.reporting.text import table_for
 
 FLAGS = {
@@ -89,22 +85,21 @@ def made_by(document: Mapping[str, Any]) -> str:
 
 def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, together: bool = False) -> Table:
     """All trials, the best first, with their figures and parameters."""
-    shown, trials = shown_columns(document), document["trials"]
+    figures, trials = shown_columns(document), document["trials"]
     names = [parameter["name"] for parameter in document["parameters"]]
     short = short_names(names)
     columns = [Column("rank", number=True, kept=True), Column("trial", number=True, kept=True), Column("state")]
-    columns += [Column(one.heading, number=True, rank=0 if one.dropped is None else 99 - one.dropped) for one in shown]
+    columns += [Column(one["heading"], number=True, rank=99 - (one["dropped"] or 99)) for one in figures]
     columns += [Column("parameters")] if together and names else [Column(name, number=True) for name in names]
     columns += [Column("flags")] if not together or any(trial["flags"] for trial in trials) else []
     columns += [] if together else [Column("folder", code=True)]
     rows = []
     for trial in trials:
-        rank = DASH if trial["rank"] is None else str(trial["rank"])
-        rank = "front" if trial["number"] in document["ranking"]["pareto_front"] else rank
-        row = [Cell(rank, trial["rank"]), Cell(str(trial["number"]), trial["number"], link=links.get(trial["number"]))]
+        params, number = trial["params"], trial["number"]
+        rank = "front" if number in document["ranking"]["pareto_front"] else shown(trial["rank"], "count")
+        row = [Cell(rank, trial["rank"]), Cell(str(number), number, link=links.get(number))]
         row.append(Cell(trial["state"], state=trial["state"]))
-        row += [Cell(one.text(trial), one.value(trial)) for one in shown]
-        params = trial["params"]
+        row += [cell(value_of(trial, one["path"]), one["unit"]) for one in figures]
         if together and names:
             row.append(Cell(" ".join(f"{short.get(name, name)}={value_text(params[name])}" for name in params)))
         else:
@@ -112,8 +107,9 @@ def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, togeth
         row += [Cell(", ".join(trial["flags"])), Cell(trial["folder"] or DASH)]
         rows.append(row[: len(columns)])
     best = next((place for place, trial in enumerate(trials) if trial["number"] == document["best"]), None)
-    more: dict[str, Any] = {"empty": "No trial has begun.", "rest": "leaderboard.csv"}
-    return Table("Leaderboard", columns, rows, best=best, search=len(rows) > 1, **more)
+    empty = "No trial has begun."
+    more: dict[str, Any] = {"best": best, "search": len(rows) > 1, "rest": "leaderboard.csv", "empty": empty}
+    return Table("Leaderboard", columns, rows, **more)
 
 
 def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
@@ -158,70 +154,43 @@ def best_line(document: Mapping[str, Any]) -> str:
     if best is None:
         return "no trial has succeeded yet" if document["state"] == "running" else "no trial has succeeded"
     params = ", ".join(f"{name}={value_text(value)}" for name, value in best["params"].items())
-    front = document["ranking"]["pareto_front"]
-    what = "best"
-    if front:
-        what = f"Pareto front: {', '.join(map(str, front))}; best in {document['objectives'][0]['name']}"
-    names = [objective["name"] for objective in document["objectives"]]
-    values = [f"{n} {figure_text(v)}" for n, v in zip(names, best["values"] or [], strict=False)]
+    names, front = [objective["name"] for objective in document["objectives"]], document["ranking"]["pareto_front"]
+    what = f"Pareto front: {', '.join(map(str, front))}; best in {names[0]}" if front else "best"
+    values = [f"{n} {shown(v)}" for n, v in zip(names, best["values"] or [], strict=False)]
     if document["ranking"]["by"] == "comparable":
-        values.insert(0, f"{document['comparable']} {figure_text(best['comparable'])}")
+        values.insert(0, f"{document['comparable']} {shown(best['comparable'])}")
     after = document["progress"]["best_after_seconds"]
     after = "" if after is None else f"after {format_duration(after)}"
     facts = " · ".join(text for text in (", ".join(values), params, after) if text)
     return f"{what}: trial {best['number']}" + (f" · {facts}" if facts else "")
 
 
-@dataclass(frozen=True)
-class ShownColumn:
-    """A column of the leaderboard."""
+def shown_columns(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The columns of the leaderboard (`heading`, `unit`, `path` of keys in a trial, place among the `dropped`).
 
-    heading: str
-    unit: str | None
-    path: tuple[str | int, ...]
-    """Keys of its value in a trial."""
-    dropped: int | None
-    """Position in the order of columns that a narrow terminal drops; None: it keeps this one."""
-
-    def value(self, trial: Trial) -> Any:
-        """The value for `trial`; None if it has none."""
-        result: Any = trial
-        for key in self.path:
-            if result is None or (isinstance(result, Mapping) and key not in result):
-                return None
-            result = result[key]
-        return result
-
-    def text(self, trial: Trial) -> str:
-        """The value for `trial` as people read it."""
-        return _FORMATS[self.unit](self.value(trial))
+    Those that no trial has are left out; objectives are always there.
+    """
+    known = {tuple(one["path"]) for one in document["columns"] for t in document["trials"] if _has(t, one["path"])}
+    return [one for one in document["columns"] if one["dropped"] is None or tuple(one["path"]) in known]
 
 
-def shown_columns(document: Mapping[str, Any]) -> list[ShownColumn]:
-    """The columns of the leaderboard, without those that no trial has; objectives are always there."""
-    columns = [ShownColumn(c["heading"], c["unit"], tuple(c["path"]), c["dropped"]) for c in document["columns"]]
-    trials = document["trials"]
-    return [one for one in columns if one.dropped is None or any(one.value(trial) is not None for trial in trials)]
+def _has(trial: Trial, path: Sequence[str | int]) -> bool:
+    return value_of(trial, path) is not None
+
+
+def value_of(trial: Any, path: Sequence[str | int]) -> Any:
+    """The value at the `path` of keys in a trial; None if there is none."""
+    for key in path:
+        if trial is None or (isinstance(trial, Mapping) and key not in trial):
+            return None
+        trial = trial[key]
+    return trial
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
     """Each name without its section, such as `lr` for `optimizer.lr`, unless another name ends in the same way."""
     ends = [name.rpartition(".")[2] for name in names]
     return {name: end if ends.count(end) == 1 else name for name, end in zip(names, ends, strict=True)}
-
-
-def figure_text(value: float | None) -> str:
-    """A loss or a score; a dash for a missing one."""
-    return DASH if value is None else format_figure(value)
-
-
-_FORMATS: dict[str | None, Callable[[Any], str]] = {
-    None: figure_text,
-    "epochs": format_count,
-    "seconds": format_duration,
-    "bytes": format_bytes,
-}
-"""Formats of figures, by unit."""
 
 
 def value_text(value: object) -> str:
@@ -238,7 +207,7 @@ class SweepDisplay(Display):
 
     def __init__(self, title: str, *, console: Console | None = None, live: bool | None = None) -> None:
         """`live` None decides by the console."""
-        super().__init__(console or Console(highlight=False), live=live, transient=True)
+        super().__init__(console, live=live)
         self._title = title
         self._document: Mapping[str, Any] | None = None
         self._told: tuple[object, ...] = ()
@@ -252,31 +221,25 @@ class SweepDisplay(Display):
             return
         self._told = changed
         line = " · ".join([progress_line(document), *news])
-        self.console.file.write(f"{time.strftime('%H:%M:%S')}  {line}\n")
-        self.console.file.flush()
+        self.line(f"{time.strftime('%H:%M:%S')}  {line}")
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        document = self._document
-        title = Text(self._title, "bold")
+        document, width = self._document, self.console.width - 4
         if document is None:
-            return Panel(Text("reading", "dim"), title=title, title_align="left", border_style="dim")
+            return self.framed(self._title, Text("reading", "dim"))
         progress = document["progress"]
-        parts: list[RenderableType] = []
-        line = Grid.grid(padding=(0, 2, 0, 0))
-        done = min(progress["done"], progress["of"] or progress["done"])
-        bar = ProgressBar(total=progress["of"], completed=done, complete_style="green", width=24)
-        line.add_row(*([bar] if progress["of"] else []), Text(progress_line(document), "cyan"))
-        parts += [line, Text(best_line(document))]
+        share = progress["of"] and min(1.0, progress["done"] / progress["of"])
+        bars = bars_table([Bar("trials", share, f"{progress['done']}", [progress_line(document)])], width)
+        parts: list[RenderableType] = [bars, Text(best_line(document))]
+        ended = [trial for trial in document["trials"] if trial["state"] != "running"]
         running = [trial for trial in document["trials"] if trial["state"] == "running"]
         if running:
-            parts += [Text(), table_for(running_table(running), self.console.width - 4)]
-        ended = [trial for trial in document["trials"] if trial["state"] != "running"]
+            parts += [Text(), table_for(running_table(running), width)]
         if ended:
             board = leaderboard({**document, "trials": ended}, {}, together=True)
-            parts += [Text(), table_for(board, self.console.width - 4, _LIVE_ROWS)]
-        parts += [Text(problem, "red") for problem in document["problems"]]
-        return Panel(Group(*parts), title=title, title_align="left", border_style="dim")
+            parts += [Text(), table_for(board, width, _LIVE_ROWS)]
+        return self.framed(self._title, *parts, *(Text(problem, "red") for problem in document["problems"]))
 
 
 def progress_line(document: Mapping[str, Any]) -> str:
@@ -289,20 +252,16 @@ def progress_line(document: Mapping[str, Any]) -> str:
     if progress["eta_seconds"]:
         parts.append(f"{format_duration(progress['eta_seconds'])} left")
     if progress["best"] is not None:
-        parts.append(f"best {figure_text(progress['best_value'])} (trial {progress['best']})")
+        parts.append(f"best {shown(progress['best_value'])} (trial {progress['best']})")
     return ", ".join(parts)
 
 
 def running_table(running: Sequence[Trial]) -> Table:
     """The running trials: their epochs, their time, the latest value, and their parameters."""
-    rows: list[Row] = [
-        [
-            Cell(f"trial {trial['number']}", state="running"),
-            f"{trial['epochs'] or 0}" + ("" if trial["max_epochs"] is None else f"/{trial['max_epochs']}"),
-            format_duration(trial["seconds"]),
-            figure_text(trial["latest"]),
-            " ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items()),
-        ]
-        for trial in running
-    ]
+    rows = []
+    for trial in running:
+        epochs = f"{trial['epochs'] or 0}" + ("" if trial["max_epochs"] is None else f"/{trial['max_epochs']}")
+        params = " ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items())
+        name = Cell(f"trial {trial['number']}", state="running")
+        rows.append([name, epochs, format_duration(trial["seconds"]), shown(trial["latest"]), params])
     return table("", ["running", "epoch", "time", "latest", Column("parameters")], rows)

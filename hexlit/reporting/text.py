@@ -1,16 +1,16 @@
 """A report as text: for a terminal of 60 to 200 columns, as Markdown, and as rows for programs."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from math import isqrt
 from typing import Any, Literal
 
 import numpy as np
 from rich import table as rich
-from rich.console import Console, Group, RenderableType
+from rich.columns import Columns
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from hexlit.reporting.board import SIDES, draw_board, draw_openings
 from hexlit.reporting.page import Block, Boards, Cell, Column, Facts, Notes, OpeningsBoard, Page, PositionBoard, Table
 from hexlit.reporting.screen import GAP
 
@@ -63,9 +63,10 @@ def _drawn(block: Block, console: Console, title: str, rows: int | None) -> Iter
     elif isinstance(block, Facts):
         if block.title:
             yield Text(block.title, "bold")
-        yield from facts_tables(block.entries, width)
+        facts = [Text.assemble((name, "dim"), "\n", (figure, "bold green")) for name, figure in block.entries]
+        yield Columns(facts, padding=(0, GAP))
     elif isinstance(block, Boards):
-        yield _side_by_side([_board(board) for board in block.boards], width)
+        yield Columns([_board(board) for board in block.boards], padding=(0, 2 * GAP))
     elif isinstance(block, Table):
         if block.caption and block.caption != title:
             yield Text(block.caption, "italic" if title else "bold")
@@ -77,25 +78,6 @@ def _drawn(block: Block, console: Console, title: str, rows: int | None) -> Iter
             yield Text(f"and {len(block.rows) - rows} more{block.rest and f' in {block.rest}'}", "dim")
 
 
-def facts_tables(entries: Iterable[tuple[str, str]], width: int) -> Iterator[rich.Table]:
-    """The names above the figures, in as many rows as `width` needs."""
-    lines: list[list[tuple[str, str]]] = []
-    room = 0
-    for name, figure in entries:
-        needed = max(len(name), len(figure)) + GAP
-        if not lines or needed > room:
-            lines.append([])
-            room = width
-        lines[-1].append((name, figure))
-        room -= needed
-    for line in lines:
-        shown = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim")
-        for name, _ in line:
-            shown.add_column(Text(name), justify="right")
-        shown.add_row(*(Text(figure, "bold green") for _, figure in line))
-        yield shown
-
-
 def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
     """The first `rows` rows; columns of the highest rank go until the others fit, then long texts are broken."""
     texts = [[_text(cell) for _, cell in block.cells(row)] for row in block.rows[:rows]]
@@ -103,27 +85,23 @@ def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
     for place, column in enumerate(block.columns):
         longest = max((line[place].cell_len for line in texts), default=0)
         word = max(map(len, column.heading.split()), default=0)
-        least.append(max(word, longest if column.number else min(longest, _NARROWEST[column.kept])))
         whole.append(max(len(column.heading), longest))
+        least.append(max(word, longest if column.number else min(longest, _NARROWEST[column.kept])))
     kept = list(range(len(block.columns)))
-    while sum(least[place] + GAP for place in kept) > width:
-        ranked = [place for place in kept if block.columns[place].rank]
-        if not ranked:
-            break
-        kept.remove(max(ranked, key=lambda place: (block.columns[place].rank, place)))
-    room = width - sum(least[place] + GAP for place in kept)
+    for place in sorted(kept, key=lambda place: (-block.columns[place].rank, -place)):
+        if block.columns[place].rank and sum(least[one] + GAP for one in kept) > width:
+            kept.remove(place)
     headed = any(column.heading for column in block.columns)
-    shown = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_header=headed)
-    fitted: dict[int, int | None] = dict.fromkeys(kept)
-    for place in sorted(kept, key=lambda place: whole[place] - least[place]) if room >= 0 else ():
-        fitted[place] = least[place] + (more := min(room, whole[place] - least[place]))
-        room -= more
-    for place, size in fitted.items():
-        side: Literal["right", "left"] = "right" if block.columns[place].number else "left"
-        shown.add_column(Text(block.columns[place].heading), justify=side, overflow="fold", width=size)
-    for number, line in enumerate(texts):
-        shown.add_row(*(line[place] for place in kept), style="bold" if number == block.best else "")
-    return shown
+    drawn = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_header=headed)
+    sizes = whole if sum(whole[place] + GAP for place in kept) <= width else least
+    for place in kept:
+        number = block.columns[place].number
+        side: Literal["right", "left"] = "right" if number else "left"
+        size = sizes[place] if number else None
+        drawn.add_column(Text(block.columns[place].heading), justify=side, overflow="fold", width=size)
+    for row, line in enumerate(texts):
+        drawn.add_row(*(line[place] for place in kept), style="bold" if row == block.best else "")
+    return drawn
 
 
 def _text(cell: Cell) -> Text:
@@ -139,6 +117,8 @@ def _text(cell: Cell) -> Text:
 
 
 def _board(board: OpeningsBoard | PositionBoard) -> Text:
+    from hexlit.reporting.board import SIDES, draw_board, draw_openings  # brings Numba, which other pages do not need
+
     title = Text(f"{board.title}\n", "bold")
     if isinstance(board, OpeningsBoard):
         values = [value > 0 for value in board.values] if board.exact else board.values
@@ -146,18 +126,6 @@ def _board(board: OpeningsBoard | PositionBoard) -> Text:
     cells = np.array(board.cells, np.int8)
     drawn = draw_board(cells, isqrt(len(cells)), board.marks, last=board.ring)
     return Text.assemble(title, drawn, (f"\n{SIDES}", "dim"))
-
-
-def _side_by_side(boards: Sequence[Text], width: int) -> RenderableType:
-    """As many boards in a row as there is room for."""
-    widest = max((line.cell_len for board in boards for line in board.split("\n")), default=1)
-    count = max(1, (width + 4) // (widest + 4))
-    lines = []
-    for place in range(0, len(boards), count):
-        line = rich.Table.grid(padding=(0, 4, 0, 0))
-        line.add_row(*boards[place : place + count])
-        lines.append(line)
-    return Group(*lines)
 
 
 def markdown(page: Page) -> str:

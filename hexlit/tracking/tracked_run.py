@@ -105,20 +105,20 @@ class TrackedRun:
             self.run.summary.update(dict(summary))
 
     @harmless
-    def picture(self, name: str, image: Any, step: int, caption: str | None = None) -> None:
-        """Log a picture, a path or a `PIL.Image`, with the row of `step`; nothing if media are turned off."""
+    def picture(self, name: str, svg: str, step: int) -> None:
+        """Log a picture with the row of `step`; nothing if media are turned off."""
         if self.media:
             import wandb
 
-            self.log({name: wandb.Image(image, caption=caption)}, step)
+            self.log({name: wandb.Html(svg)}, step)
 
     @harmless
     def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int) -> None:
-        """Log a table with the row of `step`; a cell may be a `PIL.Image`. Nothing if media are turned off."""
+        """Log a table with the row of `step`; a cell may be a picture, an SVG. Nothing if media are turned off."""
         if self.media:
             import wandb
 
-            cells = [[wandb.Image(cell) if hasattr(cell, "tobytes") else cell for cell in row] for row in rows]
+            cells = [[wandb.Html(cell) if str(cell).startswith("<svg") else cell for cell in row] for row in rows]
             self.log({name: wandb.Table(columns=list(columns), data=cells)}, step)
 
     @harmless

@@ -10,8 +10,7 @@ from rich.console import Console
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.bench import measure
-from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate, not_measured
-from hexlit.bench.report import Report
+from hexlit.bench.measure import Effort, Measurement, Report, measure_rate
 from hexlit.reporting.bench import bench_page
 from hexlit.reporting.text import markdown, show
 
@@ -47,8 +46,7 @@ def test_the_first_call_is_told_apart_and_the_rest_are_medians(clock: Clock) -> 
         return 10.0 * rounds
 
     profile = build_profile(AcceleratorConfig(device="cpu"))
-    on = Setting.of(profile, "–")
-    line = measure_rate(Effort(5, 0.4), work, what="w", unit="u/s", on=on, profile=profile)
+    line = measure_rate(Effort(5, 0.4), work, "w", "u/s", profile)
     assert line.first_call_seconds == 30.0
     assert line.median == pytest.approx(100)
     assert line.lower_quartile == pytest.approx(50)
@@ -59,7 +57,7 @@ def test_the_first_call_is_told_apart_and_the_rest_are_medians(clock: Clock) -> 
 def report() -> Report:
     lines = [
         Measurement("forward 6x64", "positions/s", "cuda:0", 4, "graph | bf16", 1234.5, 1000.0, 2000.0, 0.5, 7.5, 2.0),
-        not_measured("training", "positions/s", Setting("mps", 0, "–"), "no MPS device is found"),
+        Measurement("training", "positions/s", "mps", 0, "–", detail="no MPS device is found"),
     ]
     machine: dict[str, str | int] = {"device": "cuda:0", "threads": 4, "torch": "2.13.0"}
     return Report("11x11 board", {"board": 11}, machine, lines, ["bf16 is faster"])

@@ -18,7 +18,6 @@ from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import Way, measure_forward, measure_ways, ways_at
 from hexlit.bench.loader import measure_games, measure_window, played_window
 from hexlit.bench.measure import Measurement, Subject
-from hexlit.bench.report import grid_of
 from hexlit.bench.training import (
     advice,
     batches_of,
@@ -33,6 +32,7 @@ from hexlit.bench.training import (
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
+from hexlit.reporting.bench import grid_of
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
@@ -244,13 +244,14 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     finally:
         torch.set_num_threads(before)
     lines, grid = found.lines, grid_of(found.lines)
+    assert grid is not None
     paths = ("eager", "fused", "winograd")
     assert [row[0] for row in grid.rows] == [f"{path} {dtype}" for dtype in ("float32", "bfloat16") for path in paths]
-    assert grid.headings == ("backend", "batch 1", "batch 4", "refresh, ms", "")
+    assert [column.heading for column in grid.columns] == ["backend", "batch 1", "batch 4", "refresh, ms", ""]
     assert {line.batch for line in lines} == {1, 4}
     absent = {line.precision: line.detail for line in lines if line.median is None}
     assert absent["winograd bfloat16"]
-    assert {len(row) for row in grid.rows} == {len(grid.headings)}
+    assert {len(row) for row in grid.rows} == {5}
     assert all(sentence.startswith("accelerator.inference=auto takes in") for sentence in found.findings)
     assert "batch 1" in found.findings[0]
 

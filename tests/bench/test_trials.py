@@ -9,10 +9,10 @@ import pytest
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.bench import trials
+from hexlit.bench import cpu
 from hexlit.bench.config import BenchConfig
+from hexlit.bench.cpu import TRIALS, measure_trials
 from hexlit.bench.measure import Subject
-from hexlit.bench.trials import TRIALS, measure_trials
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
@@ -30,7 +30,7 @@ with open(sys.argv[1], "a") as file:
 
 @pytest.fixture
 def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
-    monkeypatch.setattr(trials, "ROUNDS", 2)
+    monkeypatch.setattr(cpu, "ROUNDS", 2)
     profile = build_profile(AcceleratorConfig(device="cpu", threads=2, precision="32-true"))
     return Subject(build_net(NetConfig()), BenchConfig(), profile)
 

@@ -35,7 +35,7 @@ def test_the_words_of_the_settings_are_those_of_the_code() -> None:
 def test_games_go_into_a_store_once_with_an_account_of_the_rest(capsys: Captured) -> None:
     assert main(["games", "import", f"source={SAMPLES}", "target=store"]) == 0
     out = capsys.readouterr().out
-    assert re.match(r"games read  new games  plies  in store +time +games/s\n +\d+ +6 +\d+ +6 ", out)
+    assert re.match(r"games read  new games  plies  in store +time +games/s\n\d+ +6 +\d+ +6 ", out)
     assert re.search(r"\n\d+  duplicate, such as .*games_5x5\.\w+:\d+\n", out)
     assert "\x1b" not in out
     assert main(["games", "import", f"source=[{SGF},{SAMPLES}]", "target=store", "json=true"]) == 0
@@ -49,11 +49,11 @@ def test_games_go_out_to_the_format_of_the_targets_name_or_to_one_by_name(capsys
     assert main(["games", "import", f"source={SGF}", "target=store"]) == 0
     assert main(["games", "export", "source=store", "target=games.hexworld"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"games written to games.hexworld .*\n +6 ", out)
+    assert re.search(r"games written to games.hexworld .*\n6 ", out)
     assert "Not said in hexworld" in out
     assert main(["games", "export", "source=store", "target=out.txt", "format=trmph", "ending=connected"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"games written to out.txt .*\n +2 ", out)
+    assert re.search(r"games written to out.txt .*\n2 ", out)
     assert "Not written" in out
     assert main(["games", "import", "source=games.hexworld", "target=store", "json=true"]) == 0
     assert json.loads(capsys.readouterr().out)["imported"] == 0

@@ -36,7 +36,7 @@ def test_a_sweep_is_reported_by_its_path_or_as_the_newest(
     assert main(["report", *words, "figures=false"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert re.search(r"trials done  complete  failed .*\n +3 of 3 +2 +1 ", out)
+    assert re.search(r"trials done  complete  failed .*\n *3 of 3 +2 +1 ", out)
     assert "best: trial 2 · strength.score 0.9000" in out
     assert re.search(r"1  failed +killed by SIGKILL +trial-001", out)
     assert out.rstrip().endswith("runs/hex5/s: overall_results.json, leaderboard.csv, best.yaml")

@@ -98,7 +98,7 @@ def test_the_summary_is_that_of_the_run_with_the_best_of_all_sessions(sessions: 
 def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]) -> None:
     for run, steps in zip(sessions, ([0, 1], [2]), strict=True):
         maps = {"strength/opening_map": steps, "strength/value_opening_map": steps}
-        assert run.media("image-file") == maps
+        assert run.media("html-file") == maps
         assert run.media("table-file") == {"games/samples": steps}
         assert run.file("strength/opening_map").stat().st_size > 500
     shown = next(artifact for artifact in sessions[0].artifacts if artifact["type"] == "run_table")
@@ -176,7 +176,7 @@ def test_a_strength_run_is_drawn_over_simulations(
     assert [row["strength/simulations"] for row in run.rows] == [0, 2]
     assert all(0 <= row["strength/games_optimality"] <= 1 for row in run.rows)
     assert run.axes == {"*": "strength/simulations"}
-    assert run.media("image-file") == {"strength/opening_map": [0, 1]}
+    assert run.media("html-file") == {"strength/opening_map": [0, 1]}
     assert run.artifacts[0]["used"]
     assert run.artifacts[-1]["type"] == "strength"
 

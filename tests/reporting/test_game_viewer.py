@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.reporting.game import step_game
+from hexlit.reporting.board import step_game
 from hexlit.reporting.html import render
 from hexlit.reporting.page import GameViewer, Page, Section, StepGame
 from tests.reporting.documents import NASTY, checked

@@ -1,13 +1,10 @@
 """Piles of games on the terminal: progress and tables."""
 
 import io
-import re
-import time
 
 from rich.console import Console
 
 from hexlit.reporting.games import (
-    ReadingProgress,
     export_page,
     histogram,
     import_page,
@@ -30,7 +27,7 @@ def test_an_import_is_told_with_every_reason_and_whole_places() -> None:
     document = {"read": 12427, "imported": 9900, "plies": 383524, "in_store": 9900, "seconds": 3.0}
     text = printed(import_page({**document, "games_per_second": 4142, "dropped": TALLY, "noted": {}}, "store"))
     names, values = text.splitlines()[:2]
-    assert names.split("  ")[-1] == "games/s"
+    assert names.split()[-1] == "games/s"
     assert values.split() == ["12,427", "9,900", "383,524", "9,900", "3.0", "s", "4.14k"]
     assert f"2,527  duplicate, such as {TALLY['duplicate']['place']}\n" in text
     assert "To be known" not in text
@@ -78,18 +75,7 @@ def test_an_overview_has_counts_with_shares() -> None:
 
 def test_a_histogram_has_a_row_a_class_and_its_longest_bar_has_the_full_width() -> None:
     rows = histogram({19: 1, 31: 100, 35: 100, 88: 400}).rows
-    shown = [(name.text, count.text, bar.value) for name, count, bar in rows]  # type: ignore[union-attr]
+    shown = [(name.text, count.text, bar.value) for name, count, bar in rows]
     assert shown[:3] == [("10 to 19", "1", 0.0025), ("20 to 29", "0", 0.0), ("30 to 39", "200", 0.5)]
     assert shown[-1] == ("80 to 89", "400", 1.0)
     assert len(histogram(dict.fromkeys(range(1, 600), 1)).rows) <= 12
-
-
-def test_away_from_a_terminal_progress_is_a_line_now_and_then() -> None:
-    console = Console(file=io.StringIO())
-    with ReadingProgress(4096, "importing", console=console) as progress:
-        progress.update(1024, 50)
-        progress._started, progress._next_line = time.monotonic() - 10, 0.0
-        progress.update(2048, 100)
-        progress.update(3072, 150)
-    (line,) = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert re.fullmatch(r"2.00 KiB of 4.00 KiB, 100 games, (9.99|10.0) games/s, 10.0 s left", line)

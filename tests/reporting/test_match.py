@@ -2,7 +2,6 @@
 
 import io
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hexlit.commands.report_files import games_of
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.reporting.html import render
-from hexlit.reporting.match import MatchProgress, closest_games, match_page, ratings
+from hexlit.reporting.match import closest_games, match_page, ratings
 from hexlit.reporting.text import as_rows, show
 from tests.reporting.documents import NASTY, checked, make_match, match_document
 
@@ -212,31 +211,3 @@ def test_a_board_shows_players_stones_and_the_end() -> None:
         "   3 .(X)O 3",
         "      a b c",
     ]
-
-
-def test_progress_tells_pace_and_time_left_in_plain_lines_where_there_is_no_terminal() -> None:
-    file = io.StringIO()
-    with MatchProgress(100, done=20, console=Console(file=file, width=100)) as progress:
-        progress.advance(2)
-        assert progress._first is not None
-        progress._first = (progress._first[0] - 10, 22)
-        progress._next_line = 0
-        progress.advance(20)
-        progress.advance(2)
-    (line,) = file.getvalue().splitlines()
-    assert line.startswith("42 of 100 games, 2.00 games/s, 29.")
-    assert line.endswith("left")
-
-
-def test_progress_draws_a_bar_on_a_terminal() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    file = Terminal()
-    with MatchProgress(10, console=Console(file=file, width=120, force_terminal=True)) as progress:
-        progress.advance(2)
-        time.sleep(0.001)
-        progress.advance(2)
-    assert "4/10" in file.getvalue()
-    assert "games/s" in file.getvalue()

@@ -2,15 +2,15 @@
 
 import io
 import re
+import time
 
 import pytest
 from rich.console import Console, RenderableType
 
-from hexlit.reporting.match import MatchProgress
 from hexlit.reporting.monitor import ResourceDisplay
 from hexlit.reporting.page import Column, Table
 from hexlit.reporting.progress import TrainingProgress
-from hexlit.reporting.screen import Waiting
+from hexlit.reporting.screen import Counting, Waiting
 from hexlit.reporting.sweep import SweepDisplay
 from hexlit.reporting.text import table_for
 from hexlit.training.phases import PhaseClock, PhaseListener
@@ -52,7 +52,7 @@ def training(width: int) -> str:
     ("width", "there", "gone"),
     [
         (60, ["epoch", "time", "loss", "openings"], ["value", "positions ", "score"]),
-        (80, ["epoch", "time", "policy", "value", "loss", "openings", "search optimal"], ["score"]),
+        (80, ["epoch", "time", "policy", "value", "loss", "openings"], ["score"]),
         (120, ["policy", "value", "search optimal", "policy optimal", "positions", "score"], []),
         (200, ["policy", "value", "policy optimal", "positions", "score"], []),
     ],
@@ -86,12 +86,14 @@ def test_the_monitor_fits(width: int) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_bars_of_a_match_fit(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
-    games = MatchProgress(1200, title="hexlit match · 3 players on 11x11", console=console)
+    games = Counting("hexlit match · 3 players on 11x11", 1200, console=console)
     games.advance(2)
     assert games._first is not None
-    games._first = (games._first[0] - 10, 2)
+    games._first = (games._first[0] - 10, 2, 2)
     games.advance(20)
-    assert re.search(r"22/1,200 .*9:4\d left|22/1,200 .*9:5\d left", shown(games.render(), width))
+    text = shown(games.render(), width)
+    assert "22/1,200" in text
+    assert re.search(r"9:[45]\d left", text)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -138,3 +140,42 @@ def test_columns_of_the_highest_rank_go_first_and_the_last_of_them() -> None:
     headings = {width: [str(one.header) for one in table_for(table, width).columns] for width in (24, 23, 12, 1)}
     assert headings == {24: ["aaaa", "bbbb", "cccc", "dddd"], 23: ["aaaa", "bbbb", "dddd"], 12: ["aaaa", "bbbb"],
                         1: ["aaaa"]}  # fmt: skip
+
+
+def test_progress_tells_pace_and_time_left_in_plain_lines_where_there_is_no_terminal() -> None:
+    file = io.StringIO()
+    with Counting("hexlit match", 100, done=20, console=Console(file=file, width=100)) as progress:
+        progress.advance(2)
+        assert progress._first is not None
+        progress._first = (progress._first[0] - 10, 22, 22)
+        progress._next_line = 0
+        progress.advance(20)
+        progress.advance(2)
+    (line,) = file.getvalue().splitlines()
+    assert line.startswith("42 of 100 games, 2.00 games/s, 29.")
+    assert line.endswith("left")
+
+
+def test_progress_draws_a_bar_on_a_terminal() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    file = Terminal()
+    with Counting("hexlit match", 10, console=Console(file=file, width=120, force_terminal=True)) as progress:
+        progress.advance(2)
+        time.sleep(0.001)
+        progress.advance(2)
+    assert "4/10" in file.getvalue()
+    assert "games/s" in file.getvalue()
+
+
+def test_away_from_a_terminal_progress_is_a_line_now_and_then() -> None:
+    console = Console(file=io.StringIO())
+    with Counting("importing", 4096, unit="bytes", console=console) as progress:
+        progress.update(1024, 50)
+        progress._first, progress._next_line = (time.monotonic() - 10, 0, 0), 0.0
+        progress.update(2048, 100)
+        progress.update(3072, 150)
+    (line,) = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert re.fullmatch(r"2.00 KiB of 4.00 KiB, 100 games, (9.99|10.0) games/s, 10.0 s left", line)

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hexlit.errors import UsageError
 from hexlit.reporting.board import WRONG_STYLE, draw_openings
-from hexlit.reporting.charts import draw_data
-from hexlit.reporting.html import render
+from hexlit.reporting.html import drawn, render
 from hexlit.reporting.page import Facts, Page
 from hexlit.reporting.run_files import read_run
-from hexlit.reporting.strength import growth_chart, hex_sections, reliability_charts, share_cell, strength_page
+from hexlit.reporting.strength import figures_of, hex_sections, share_cell, strength_page
 from hexlit.reporting.text import markdown, show
 from tests.reporting.documents import checked, make_run
 from tests.reporting.test_game_viewer import record
@@ -201,7 +199,7 @@ def test_a_board_without_truth_is_drawn_without_it() -> None:
     openings = {"truth": None, "levels": [level | {"right": None} for level in TRUTH["openings"]["levels"]]}
     document = TRUTH | {"openings": openings}
     assert "wrong" not in printed(document)
-    assert b"openings right" not in draw_data(growth_chart(document)[2])
+    assert b"openings right" not in drawn(figures_of(document)[0])
     assert "Solved" not in checked(render(strength_page(document))).text
 
 
@@ -215,9 +213,8 @@ def test_a_search_is_told_with_its_strength_and_its_cost() -> None:
 
 
 def test_figures_are_drawn_with_their_labels() -> None:
-    ((_, _, reliability),) = reliability_charts(TRUTH)
-    for chart, part in ((reliability, b"no search: Brier 0.200"), (growth_chart(TRUTH)[2], b"openings right, of 4")):
-        figure = draw_data(chart)
+    growth, reliability = map(drawn, figures_of(TRUTH))
+    for figure, part in ((reliability, b"no search: Brier 0.200"), (growth, b"openings right, of 4")):
         ElementTree.fromstring(figure)
         assert part in figure
 
@@ -262,10 +259,3 @@ def test_opening_map_of_judgements_without_truth_marks_nothing() -> None:
     assert text.plain.splitlines()[1].split() == ["1", "W", "L"]
     assert text.plain.splitlines()[2].split() == ["2", "?", "W"]
     assert "!" not in text.plain
-
-
-def test_opening_map_that_is_no_square_board_is_refused() -> None:
-    with pytest.raises(UsageError, match="map of 5 cells"):
-        draw_openings([True] * 5)
-    with pytest.raises(UsageError, match="3 true openings for a map of 4 cells"):
-        draw_openings([True] * 4, [True] * 3)

@@ -13,7 +13,7 @@ from hexlit.reporting.figures import draw, shorten, spread_out, thinned
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Figure
 from hexlit.reporting.study_figures import draw_history, draw_lines, draw_slices, slots_of
-from hexlit.reporting.sweep import SweepDisplay, best_line, progress_line, shown_columns, sweep_page
+from hexlit.reporting.sweep import SweepDisplay, best_line, leaderboard, progress_line, sweep_page
 from hexlit.reporting.text import show
 from tests.reporting.documents import checked
 
@@ -174,13 +174,11 @@ def test_on_a_narrow_terminal_parameters_are_whole_words_without_their_sections(
 
 def test_each_figure_is_shown_in_its_unit() -> None:
     found = document(trial(0, rank=1, values=[0.75], seconds=65.0, host_peak_bytes=2**30, losses={"policy_loss": 1.5}))
-    shown = {one.heading: one.text(found["trials"][0]) for one in shown_columns(found)}
-    assert shown == {
-        "strength.score": "0.7500",
-        "policy": "1.5000",
-        "time": "1:05",
-        "memory": "1.00 GiB",
-    }
+    board = leaderboard(found, {})
+    shown = {column.heading: cell.text for column, cell in board.cells(board.rows[0])}
+    expected = {"strength.score": "0.7500", "policy": "1.5000", "time": "1:05", "memory": "1.00 GiB"}
+    assert {heading: shown.get(heading) for heading in expected} == expected
+    assert "epochs" not in shown
 
 
 def test_the_best_by_the_comparable_loss_is_told_by_it() -> None:

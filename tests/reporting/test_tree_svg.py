@@ -2,8 +2,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hexlit.reporting.board_svg import LAST, STONE
-from hexlit.reporting.tree_svg import DrawnNode, tree_svg
+from hexlit.reporting.board_svg import LAST, STONE, DrawnNode, tree_svg
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

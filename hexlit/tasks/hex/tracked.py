@@ -38,24 +38,24 @@ _COLOURS = {1: "Black", -1: "White", 0: "unknown"}
 
 def show_openings(tracked: TrackedRun, figures: Mapping[str, Any], step: int) -> None:
     """Log the maps of openings, as the search judges them and by the value alone, if `figures` hold them."""
-    from hexlit.reporting.board_image import openings_image
+    from hexlit.reporting.board_svg import board_picture
+    from hexlit.reporting.page import OpeningsBoard
 
     truth = figures.get("opening_truth")
-    for key, right in (("opening_map", "openings_right"), ("value_opening_map", "value_openings_right")):
+    for key in ("opening_map", "value_opening_map"):
         if key in figures:
-            caption = f"{figures[right]} of {figures['openings']} as in perfect play"
-            tracked.picture(f"strength/{key}", openings_image(figures[key], truth), step, caption)
+            tracked.picture(f"strength/{key}", board_picture(OpeningsBoard("", figures[key], truth))[1], step)
 
 
 def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> None:
     """Log a table of `games`; nothing without games."""
-    from hexlit.reporting.board_image import game_image
+    from hexlit.reporting.board_svg import moves_svg
 
     rows = []
     for record in games:
         moves, size, winner = record.moves.tolist(), record.size, _COLOURS[record.winner]
         facts = [step, record.game_id, record.network_version, len(moves), winner, str(record.ending)]
-        rows.append([*facts, in_words(moves, size), game_image(moves, size)])
+        rows.append([*facts, in_words(moves, size), moves_svg(moves, size)])
     if rows:
         tracked.table("games/samples", COLUMNS, rows, step)
 
