@@ -218,7 +218,7 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
             ["evaluation.every_epochs=0"],
             "evaluation.every_epochs=0 measures no strength",
         ),
-        (["data=games", "data.path=x", "evaluation.every_epochs=0"], "choose trainer.monitor=val.loss"),
+        (["data=games", "data.path=x", "evaluation.every_epochs=0"], "trainer.monitor=strength.score: "),
         (
             ["experiment=balanced_weights", "data.path=x", "selfplay.games=4"],
             "selfplay.games=4: data=games plays no games of its own",

@@ -34,6 +34,7 @@ from optuna.trial import FrozenTrial
 
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import PASSWORD_VARIABLE, open_storage
+from hexlit.tuning.study import is_surplus
 from tests.tuning.database_servers import ENGINES, PASSWORD, Server, server_of
 from tests.tuning.racers import race
 from tests.tuning.test_sweep import LR, STAND_IN, until
@@ -119,7 +120,8 @@ def trials_of(server: Server, study: str) -> list[FrozenTrial]:
     storage = open_storage(server.url, Path())
     if study not in [found.study_name for found in storage.get_all_studies()]:
         return []
-    return optuna.load_study(study_name=study, storage=storage).get_trials()
+    trials = optuna.load_study(study_name=study, storage=storage).get_trials()
+    return [trial for trial in trials if not is_surplus(trial)]
 
 
 def ended(process: subprocess.Popen[bytes], sweeper: Sweeper, code: int = 0) -> None:
@@ -224,7 +226,7 @@ def test_a_server_that_stays_away_ends_the_sweep_which_resumes(server: Server, t
         assert not [line for line in command_lines() if str(sweeper.folder) in line], "no trial goes on"
         last = sweeper.text().strip().splitlines()[-1]
         print(f"\n{last}")
-        assert re.fullmatch(rf"hexlit train: {re.escape(server.url)}: the database does not answer for \d+ s: .*", last)
+        assert re.fullmatch(r"hexlit train: \S+://sweeper\S*/studies: the database does not answer for \d+ s: .*", last)
         assert "Traceback" not in sweeper.text()
     finally:
         server.start()
