@@ -274,7 +274,7 @@ def test_a_terminal_shows_ratings_scores_and_the_folder(
 ) -> None:
     played(tmp_path, three_players(nets), "pairs=2", "anchor=a@4")
     out = capfd.readouterr().out
-    assert re.search(r"Match on 4×4\nplayers  games .*\n +\d+ +24 ", out)
+    assert re.search(r"Match on 4×4\nplayers  games .*\n\d+ +24 ", out)
     assert "95% interval" in out
     assert "anchor" in out
     assert "Everything of this match: run" in out

@@ -75,6 +75,7 @@ def test_who_joins_a_study_that_was_just_made_waits_for_its_terms(
     assert begun.user_attrs["terms"]
 
 
+@pytest.mark.row("D3")
 @pytest.mark.row("F23")
 @pytest.mark.parametrize(("address", "sampler"), [("{}/shared.journal", "random"), ("sqlite:///{}/study.db", "grid")])
 def test_processes_that_begin_trials_at_once_begin_no_trial_too_many(
