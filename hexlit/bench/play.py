@@ -26,9 +26,9 @@ from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.search import Search
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
 from hexlit.selfplay.cluster import RayPlayers
+from hexlit.selfplay.hosts import HostMaker, elsewhere_from, weights_of
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.players import NetworkHost, PlayerSettings, RoundRequest, SelfPlayer, make_player
-from hexlit.tasks.hex.players import HostMaker, elsewhere_from, weights_of
 
 SEARCHED_GAMES = 256
 LEAVES = (1, 4, 8, 16)

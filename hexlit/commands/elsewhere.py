@@ -21,8 +21,8 @@ from hexlit.commands.players import Evaluators, PlayerFactory
 from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
+from hexlit.selfplay.hosts import elsewhere_from, profile_there
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
-from hexlit.tasks.hex.players import elsewhere_from, profile_there
 
 
 def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:

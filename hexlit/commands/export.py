@@ -49,7 +49,8 @@ def main(argv: list[str]) -> int:
 def export(config: DictConfig) -> None:
     """Write the file, and print its place."""
     settings = typed(config, ExportConfig)
-    from hexlit.tasks.hex.checkpoint import inputs_file, load_network, write_onnx, write_safetensors
+    from hexlit.nets.onnx_export import inputs_file, write_onnx
+    from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
 
     loaded = load_network(settings.checkpoint)
     named = Path(settings.checkpoint.rpartition(":")[2]).absolute()

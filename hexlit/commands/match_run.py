@@ -117,7 +117,7 @@ def workers_elsewhere(
         return
     from hexlit.cluster.tasks import RayTasks
     from hexlit.commands.elsewhere import MatchWorkerMaker
-    from hexlit.tasks.hex.players import elsewhere_from
+    from hexlit.selfplay.hosts import elsewhere_from
 
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
     loaded = {source: evaluators.loaded for source, evaluators in factory.networks.items()}
@@ -218,9 +218,9 @@ def track_match(
     config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, log: GameLog, document: Mapping[str, Any]
 ) -> None:
     """Log the match in `folder`; `document` is the content of its `match.json`."""
+    from hexlit.hex.notation import format_moves
     from hexlit.reporting.board_svg import moves_svg
     from hexlit.tasks.hex.checkpoint import network_file
-    from hexlit.tasks.hex.tracked import in_words
     from hexlit.tracking.opening import open_run
     from hexlit.tracking.tracked_run import Files
     from hexlit.training.loggers import checkpoint_files, without_doubles
@@ -250,7 +250,7 @@ def track_match(
     for game in log.games[:SAMPLES]:
         moves = game.moves
         facts = [game.pair, game.black, game.white, game.won_by, str(game.ending), len(moves)]
-        games.append([*facts, in_words(moves, log.size), moves_svg(moves, log.size)])
+        games.append([*facts, format_moves(moves, log.size), moves_svg(moves, log.size)])
     run.table("match/games", GAME_COLUMNS, games, 0)
     elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
     run.log({"match/games_played": document["games"], **elo}, 0)

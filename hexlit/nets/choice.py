@@ -1,6 +1,5 @@
 """The fastest backend to evaluate a network on this CPU: measured once if there is a choice, then remembered."""
 
-import contextlib
 import json
 import os
 import time
@@ -54,17 +53,6 @@ def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, 
         backends,
         lambda: seconds_of(backends, size, part, lambda backend: build(backend, part)),
     )
-
-
-def compile_ahead(net: HexNet, size: int, batch: int, profile: DeviceProfile) -> None:
-    """Compile the kernels of the backends that an evaluator will choose from, while other things are waited for."""
-    if profile.device.type != "cpu" or profile.inference not in ("auto", "winograd"):
-        return
-    if "winograd" in candidates(net, profile.inference_dtype):
-        from hexlit.nets.winograd.forward import WinogradForward
-
-        with contextlib.suppress(RuntimeError):  # the evaluator meets it again, and says so
-            WinogradForward(net, size, batch, profile.threads)
 
 
 def seconds_of(backends: list[str], size: int, batch: int, build: Callable[[str], Forward]) -> dict[str, float]:

@@ -2,11 +2,15 @@
 
 import io
 import warnings
+from pathlib import Path
+from typing import Any
 
-import onnx
 import torch
 from torch import Tensor, nn
 
+from hexlit import __version__
+from hexlit.errors import UsageError
+from hexlit.files import replacing
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.backends import folded_twin
 from hexlit.nets.config import BLOCKS, obstacle_for_plain_blocks
@@ -31,7 +35,7 @@ class _Answers(nn.Module):
         return torch.softmax(masked_logits(output.policy_logits, planes), 1), output.value
 
 
-def onnx_model(net: HexNet) -> onnx.ModelProto:
+def onnx_model(net: HexNet) -> Any:
     """The network as an ONNX model for every board; it answers as the evaluator does.
 
     `planes` int8 `[B, 5, n, n]` → `policy` `[B, n*n + 1]`, probabilities of the legal actions and 0 elsewhere, and
@@ -40,6 +44,8 @@ def onnx_model(net: HexNet) -> onnx.ModelProto:
     Raises:
         RuntimeError: it has blocks of another package, which may follow the board in ways that a trace misses.
     """
+    import onnx
+
     if net.config.block not in BLOCKS:
         raise RuntimeError(obstacle_for_plain_blocks(net.config, "its graph"))
     model, example = io.BytesIO(), torch.zeros(2, PLANES, 5, 5, dtype=torch.int8)
@@ -49,3 +55,28 @@ def onnx_model(net: HexNet) -> onnx.ModelProto:
         names = {"input_names": ["planes"], "output_names": ["policy", "value"]}
         torch.onnx.export(_Answers(net).eval(), (example,), model, **options, **names)  # type: ignore[arg-type]
     return onnx.load_from_string(model.getvalue())
+
+
+def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
+    """Write the network to `path` as an ONNX model for every board, and beside it a text on inputs and outputs.
+
+    Raises:
+        UsageError: the network has a part that the model lacks.
+    """
+    inputs = Path(__file__).with_name("onnx.md").read_text(encoding="utf-8")
+    text = inputs.format(name=path.name, version=__version__, size=size, swap="on" if swap else "off")
+    try:
+        model = onnx_model(net)
+    except RuntimeError as obstacle:
+        raise UsageError(f"format=onnx: {obstacle}; format=safetensors takes every network") from None
+    model.doc_string = text
+    model.producer_name, model.producer_version = "hexlit", __version__
+    with replacing(path) as temporary:
+        temporary.write_bytes(model.SerializeToString())
+    with replacing(inputs_file(path)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def inputs_file(path: Path) -> Path:
+    """The text beside an ONNX model."""
+    return path.with_name(f"{path.name}.md")

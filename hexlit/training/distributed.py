@@ -111,17 +111,6 @@ def leave_ranks() -> None:
         torch.distributed.destroy_process_group()
 
 
-class UnscaledHalfPrecision(MixedPrecision):
-    """float16 autocast without a GradScaler; Lightning would build one on every device."""
-
-    def __init__(self, device: torch.device) -> None:
-        """Autocast on `device`."""
-        # Not the base class's constructor: it makes a scaler for float16 when it gets none.
-        self.precision = "16-mixed"
-        self.device = device.type
-        self.scaler = None
-
-
 def precision_arguments(profile: DeviceProfile, plugins: Sequence[Any] = ()) -> dict[str, Any]:
     """The arguments of `Trainer` that make it compute in the precision of `profile`, with `plugins` of other kinds.
 
@@ -129,5 +118,7 @@ def precision_arguments(profile: DeviceProfile, plugins: Sequence[Any] = ()) -> 
     bf16-mixed or 32-true suits them better.
     """
     if profile.precision == "16-mixed" and profile.device.type != "cuda":
-        return {"plugins": [UnscaledHalfPrecision(profile.device), *plugins]}
+        half = MixedPrecision("16-mixed", profile.device.type, torch.amp.GradScaler(enabled=False))
+        half.scaler = None  # Lightning would build one on every device
+        return {"plugins": [half, *plugins]}
     return {"precision": profile.precision, "plugins": list(plugins)}

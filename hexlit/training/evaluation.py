@@ -14,9 +14,11 @@ import lightning as L
 from torch import Tensor
 
 from hexlit.accelerate.collectives import on_writer
+from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.training.batches import whole_size
 from hexlit.training.budget import budgets
+from hexlit.training.checkpoints import read_checkpoint
 from hexlit.training.config import TrainerConfig
 from hexlit.training.phases import Display, PhaseClock
 from hexlit.training.task import Evaluation
@@ -205,8 +207,8 @@ class EarlyStopping(L.Callback):
     """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and restores the best epoch's weights.
 
     Only epochs that logged the metric count. Better means strictly better: of equal epochs the first is the best, and
-    NaN never is. The epoch is the one of `best.ckpt`. This callback comes after everything that logs, and before the
-    checkpoints, which hold a copy of the best weights for a resumed run.
+    NaN never is. The epoch is the one of `best.ckpt`, which the weights are read from. This callback comes after
+    everything that logs.
 
     Attributes:
         best: the metric in the best epoch; None before there is one.
@@ -214,14 +216,17 @@ class EarlyStopping(L.Callback):
         restored: whether the module has the weights of an earlier epoch than its last again.
     """
 
-    def __init__(self, config: TrainerConfig) -> None:
-        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights."""
+    def __init__(self, config: TrainerConfig, best: Path) -> None:
+        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
+
+        `best` is the checkpoint of the best epoch.
+        """
         self.monitor, self._mode, self._patience = config.monitor, config.monitor_mode, config.patience
         self.best: float | None = None
         self.best_epoch: int | None = None
         self.restored = False
         self._waited = 0
-        self._weights: dict[str, Tensor] | None = None
+        self._file = best
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already ended early."""
@@ -247,17 +252,15 @@ class EarlyStopping(L.Callback):
         value, best = float(metrics[self.monitor]), self.best
         if not math.isnan(value) and (best is None or (value > best if self._mode == "max" else value < best)):
             self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
-            if self._patience is not None:
-                state = pl_module.state_dict()  # views, which the next step would change
-                self._weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
         else:
             self._waited += 1
         trainer.should_stop |= self.in_vain
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Restore the best weights: parameters, running averages and statistics of batch norm."""
-        if self._weights is not None and self.best_epoch != trainer.current_epoch - 1:
-            pl_module.load_state_dict(self._weights)
+        if self._patience is not None and self.best_epoch not in (None, trainer.current_epoch - 1):
+            if ranks().writes:  # the others only take part in training
+                pl_module.load_state_dict(read_checkpoint(self._file)["state_dict"])
             self.restored = True
             log.info("the run ends with the weights of epoch %s, the best by %s", self.best_epoch, self.monitor)
 
@@ -266,11 +269,11 @@ class EarlyStopping(L.Callback):
         return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
 
     def state_dict(self) -> dict[str, Any]:
-        own = {"best": self.best, "best_epoch": self.best_epoch, "waited": self._waited, "weights": self._weights}
+        own = {"best": self.best, "best_epoch": self.best_epoch, "waited": self._waited}
         return {"monitor": [self.monitor, self._mode], **own}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a checkpoint; without kept weights the search for the best begins here.
+        """Continue from a checkpoint.
 
         Raises:
             UsageError: it was written with another metric.
@@ -278,9 +281,8 @@ class EarlyStopping(L.Callback):
         if state_dict["monitor"] != [self.monitor, self._mode]:
             was = " and trainer.monitor_mode=".join(state_dict["monitor"])
             raise UsageError(f"trainer.monitor: the run was started with trainer.monitor={was}; keep them to resume")
-        if self._patience is None or state_dict["weights"] is not None:
-            self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
-            self._waited, self._weights = state_dict["waited"], state_dict["weights"]
+        self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
+        self._waited = state_dict["waited"]
 
     @property
     def in_vain(self) -> bool:

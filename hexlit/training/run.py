@@ -22,7 +22,7 @@ from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.budget import Budget, Cost
-from hexlit.training.checkpoints import CHECKPOINTS, LAST, WholeCheckpoints, read_checkpoint
+from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints, read_checkpoint
 from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
@@ -138,7 +138,7 @@ class _Run:
 
         measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
         self.evaluation = EvaluationPhase(measured, clock, display)
-        self.stopping = EarlyStopping(config.trainer)
+        self.stopping = EarlyStopping(config.trainer, self.folder / CHECKPOINTS / BEST)
         self.cost = Cost(task, clock, started, earlier)
         limits = (
             ("trainer.max_time", config.trainer.max_seconds, lambda: time.monotonic() - started),

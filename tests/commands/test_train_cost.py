@@ -12,9 +12,9 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.application import typed
 from hexlit.nets.tower import forward_flops
+from hexlit.selfplay.hosts import EvaluatorHost, weights_of
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
-from hexlit.tasks.hex.players import EvaluatorHost, weights_of
 from tests.commands.test_train import Run, same_weights, train
 
 EARLY = ("trainer.max_epochs=12", "trainer.patience=2", "trainer.ema_decay=0.5")

@@ -16,8 +16,9 @@ from hexlit.errors import UsageError
 from hexlit.nets.backends import copy_folded, folded_twin
 from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.onnx_export import write_onnx
 from hexlit.nets.tower import HexNet, build_net, forward_flops
-from hexlit.tasks.hex.checkpoint import load_network, write_onnx, write_safetensors
+from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
 from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
 from tests.nets.brought_blocks import SEPARABLE, line, package

@@ -116,7 +116,7 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
 
 
 def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
-    nothing = EarlyStopping(TrainerConfig())
+    nothing = EarlyStopping(TrainerConfig(), Path("best.ckpt"))
 
     def why(trainer: L.Trainer, proof: StopAtTarget | None = None, **arguments: Any) -> object:
         found = ending_of(trainer, target=proof, stopping=nothing, **arguments)

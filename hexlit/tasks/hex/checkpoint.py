@@ -1,4 +1,4 @@
-"""Networks of Hex in files: reading checkpoints and packaged networks, and writing safetensors and ONNX.
+"""Networks of Hex in files: reading checkpoints and packaged networks, and writing safetensors.
 
 A safetensors file holds the tensors of play. Its metadata tells hexlit how to build the network again. It holds no
 code, and its readers run none.
@@ -18,7 +18,7 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import HexNet, playing_state, saved_net
-from hexlit.tasks.hex.packaged import FOLDER, is_packaged, packaged_file
+from hexlit.tasks.hex.packaged import is_packaged, packaged_file
 from hexlit.tasks.supervised import load_trained
 from hexlit.training.checkpoints import checkpoint_file
 
@@ -116,30 +116,3 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
     except Exception as error:  # a foreign file can make the reader raise anything
         reason = str(error).partition("\n")[0]
         raise UsageError(f"{key}={path}: not a network of hexlit in safetensors ({reason})") from error
-
-
-def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
-    """Write the network to `path` as an ONNX model for every board, and beside it a text on inputs and outputs.
-
-    Raises:
-        UsageError: the network has a part that the model lacks.
-    """
-    from hexlit.nets.onnx_export import onnx_model
-
-    inputs = (FOLDER / "onnx.md").read_text(encoding="utf-8")
-    text = inputs.format(name=path.name, version=__version__, size=size, swap="on" if swap else "off")
-    try:
-        model = onnx_model(net)
-    except RuntimeError as obstacle:
-        raise UsageError(f"format=onnx: {obstacle}; format=safetensors takes every network") from None
-    model.doc_string = text
-    model.producer_name, model.producer_version = "hexlit", __version__
-    with replacing(path) as temporary:
-        temporary.write_bytes(model.SerializeToString())
-    with replacing(inputs_file(path)) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def inputs_file(path: Path) -> Path:
-    """The text beside an ONNX model."""
-    return path.with_name(f"{path.name}.md")

@@ -22,20 +22,13 @@ from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.supervised import check_unchanged
 
-BEYOND = "games beyond max_positions"
+BEYOND = "games beyond data.max_positions"
 """Reason of games that are left out because a run takes no more positions."""
 
 HELD_OUT = "games held out for validation"
 """Reason of games that self-play leaves out of its mix."""
 
-_REASONS = {
-    OTHER_SIZE: "on another board than {size}x{size}",
-    UNFINISHED: "unfinished (data.claimed_results=true takes those with a claimed winner)",
-    NO_WINNER: "without a winner",
-    NO_MOVE: "without a move to learn from",
-    BEYOND: "beyond data.max_positions",
-    HELD_OUT: "held out for validation",
-}
+_REASONS = (OTHER_SIZE, UNFINISHED, NO_WINNER, NO_MOVE, BEYOND, HELD_OUT)
 
 
 class HexDataModule(L.LightningDataModule):
@@ -148,13 +141,14 @@ class GamesDataModule(HexDataModule):
 
         `validates` is False for a run that mixes the training games into self-play and leaves the others out.
         """
-        counts, size = self.counts(), self.positions.size
+        counts = self.counts()
         held_out = 0 if validates else counts["validation_games"]
         left_out = {**counts["left_out"], HELD_OUT: held_out}
-        games = {text.format(size=size): left_out.get(reason, 0) for reason, text in _REASONS.items()}
-        used, whole = counts["games"] - held_out, counts["games"] - held_out + sum(games.values())
-        reasons = [f"{count:,} {text}" for text, count in sorted(games.items(), key=lambda one: -one[1]) if count]
-        rest = f"; left out: {', '.join(reasons)}" if reasons else ""
+        games = sorted(((left_out.get(reason, 0), reason) for reason in _REASONS), reverse=True)
+        used = counts["games"] - held_out
+        whole = used + sum(count for count, _ in games)
+        reasons = ", ".join(f"{count:,} {reason}" for count, reason in games if count)
+        rest = f"; left out: {reasons}" if reasons else ""
         return f"data.path={self.path}: {used:,} of {whole:,} games are used{rest}", 2 * used < whole
 
     def state_dict(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,12 +13,17 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.collectives import all_gather, broadcast
 from hexlit.accelerate.loaders import make_loader
-from hexlit.accelerate.ranks import ranks
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import Ranks, ranks
+from hexlit.errors import UsageError
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import REPLY
-from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.actor import GamesSettings, SelfPlayCounts
 from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.hosts import HostMaker, Weights, as_arrays, as_tensors, elsewhere_from, weights_of
+from hexlit.selfplay.placement import Placement, placement_of
+from hexlit.selfplay.players import PlayerSettings, SelfPlayer, make_player
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
@@ -25,7 +31,6 @@ from hexlit.selfplay.window import ReplayWindow, WindowSettings
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
-from hexlit.tasks.hex.players import Weights, as_arrays, as_tensors, make_players, weights_of
 from hexlit.training.phases import Phase
 from hexlit.training.task import Session
 
@@ -206,3 +211,50 @@ class SelfPlayDataModule(HexDataModule):
 
     def teardown(self, stage: str) -> None:
         self.close()
+
+
+@dataclass(frozen=True)
+class Players:
+    """The player of this process, and where it plays."""
+
+    player: SelfPlayer
+    placement: Placement
+    devices: tuple[str, ...]
+    """Devices of the playing processes, in turn; types of devices on a cluster."""
+    memory_share: float
+    """The learner's share of its device's memory cap; the players there have the rest."""
+
+    def summary(self) -> dict[str, Any]:
+        """Entries for `summary.json`."""
+        where = self.placement
+        return {"processes": where.workers, "devices": list(self.devices), "versions_behind": where.ahead}
+
+
+def make_players(config: HexTrainConfig, profile: DeviceProfile, own: Ranks) -> Players:
+    """Start the players of the rank `own`: on this machine, or on the cluster of `selfplay.where=ray`.
+
+    Each host of a cluster follows the run's settings for the hardware as far as it can.
+    """
+    selfplay, ray = config.selfplay, config.ray
+    on_cluster = selfplay.where == "ray"
+    device = ray.device if on_cluster else profile.device.type
+    placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
+    groups, rows = placement.cut(selfplay.games, own.size)
+    part = {"groups": groups, "part": own.rank, "parts": own.size}
+    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
+    if on_cluster:
+        if own.several:
+            raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
+        from hexlit.selfplay.cluster import RayPlayers
+
+        elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
+        there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
+        return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
+    devices = placement.devices or (str(profile.device),)
+    share, (learners, each) = profile.share(placement.workers), placement.memory_shares
+    makers = tuple(
+        HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
+    )
+    return Players(
+        make_player(PlayerSettings(settings, makers[0], makers), placement.workers), placement, devices, learners
+    )

@@ -23,11 +23,11 @@ from hexlit.nets.tower import HexNet, forward_flops
 from hexlit.reporting.run import print_end, print_ending
 from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
+from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
-from hexlit.tasks.hex.players import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.hex.tracked import METRICS, SAMPLES, show_games, show_openings, used_games
 from hexlit.tasks.supervised import check_same

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hexlit.hex.notation import format_cell
+from hexlit.hex.notation import format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.checkpoint import network_file
@@ -55,14 +55,9 @@ def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> N
     for record in games:
         moves, size, winner = record.moves.tolist(), record.size, _COLOURS[record.winner]
         facts = [step, record.game_id, record.network_version, len(moves), winner, str(record.ending)]
-        rows.append([*facts, in_words(moves, size), moves_svg(moves, size)])
+        rows.append([*facts, format_moves(moves, size), moves_svg(moves, size)])
     if rows:
         tracked.table("games/samples", COLUMNS, rows, step)
-
-
-def in_words(moves: Sequence[int], size: int) -> str:
-    """The moves as text, such as `a2 swap c3`."""
-    return " ".join("swap" if move == size**2 else format_cell(move, size) for move in moves)
 
 
 def used_games(config: HexTrainConfig, data: HexDataModule, identity: Identity) -> list[Files]:

@@ -14,10 +14,10 @@ from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
+from hexlit.selfplay.hosts import weights_of
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 from hexlit.tasks.hex.module import reply_loss, soft_loss
-from hexlit.tasks.hex.players import weights_of
 from hexlit.tasks.hex.task import HexTask
 from tests.nets.test_evaluator import cpu_profile, evaluated, random_positions
 from tests.tasks.hex.test_module import Batch, fit, make_batch, make_module

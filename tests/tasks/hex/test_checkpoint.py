@@ -12,7 +12,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from hexlit.errors import UsageError
-from hexlit.tasks.hex.checkpoint import FORMAT, inputs_file, load_network, network_file, write_onnx, write_safetensors
+from hexlit.nets.onnx_export import inputs_file, write_onnx
+from hexlit.tasks.hex.checkpoint import FORMAT, load_network, network_file, write_safetensors
 from hexlit.tasks.hex.packaged import FOLDER, fitting_network, packaged_networks
 from tests.nets.test_evaluator import plain, random_positions, trained_like
 from tests.tasks.hex.stand_ins import put_networks

@@ -118,7 +118,7 @@ def test_what_there_is_to_learn_from_is_counted(store: Path) -> None:
     assert data.figures()["games"] == len(RECORDS)
     fewer = data_of(store, max_positions=200).counts()
     assert fewer["training_positions"] + fewer["validation_positions"] <= 200
-    assert fewer["left_out"]["games beyond max_positions"] == len(RECORDS) - fewer["games"]
+    assert fewer["left_out"]["games beyond data.max_positions"] == len(RECORDS) - fewer["games"]
 
 
 def test_some_planes_are_of_the_validation_games(store: Path) -> None:
@@ -166,11 +166,11 @@ def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(store: Pat
 def test_every_game_of_a_store_is_used_or_left_out_and_the_line_says_why(tmp_path: Path) -> None:
     data = data_of(save(tmp_path / "store", [*random_games(40, 4), *random_games(60, 5)]))
     line, mostly = data.account()
-    assert line.endswith(": 40 of 100 games are used; left out: 60 on another board than 4x4")
+    assert line.endswith(": 40 of 100 games are used; left out: 60 games on another board")
     assert mostly
     held_out = data.counts()["validation_games"]
     mixed, _ = data.account(validates=False)
-    assert f": {40 - held_out} of 100 games are used; left out: 60 on another board" in mixed
+    assert f": {40 - held_out} of 100 games are used; left out: 60 games on another board" in mixed
     assert mixed.endswith(f", {held_out} held out for validation")
 
 

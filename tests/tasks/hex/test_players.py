@@ -20,9 +20,9 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
+from hexlit.selfplay.hosts import HostMaker, elsewhere_from
 from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers
-from hexlit.tasks.hex import players
-from hexlit.tasks.hex.players import HostMaker, elsewhere_from
+from hexlit.tasks.hex import selfplay_data
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import stand_in
@@ -91,7 +91,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All are one epoch ahead of the training, wherever they play."""
-    monkeypatch.setattr(players, "make_player", Stub)
+    monkeypatch.setattr(selfplay_data, "make_player", Stub)
     kind = device.split()[-1]
     cards(4 if device == "4 cuda" else 1, monkeypatch)
     config = recipe(kind, *overrides)
@@ -115,7 +115,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
 def test_every_rank_plays_on_the_card_that_it_trains_on(
     rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(players, "make_player", Stub)
+    monkeypatch.setattr(selfplay_data, "make_player", Stub)
     cards(2, monkeypatch)
     for name, value in Ranks(rank, 2, rank, 2).environment().items():
         monkeypatch.setenv(name, value)
@@ -176,9 +176,9 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     overrides: list[str], least: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Epochs since the network that a game began with; a game that began and ended in one round has the least."""
-    monkeypatch.setattr(players, "make_player", with_any_host)
+    monkeypatch.setattr(selfplay_data, "make_player", with_any_host)
     stand_in(monkeypatch)
-    monkeypatch.setattr(players, "HostMaker", lambda *arguments: AnyHost)
+    monkeypatch.setattr(selfplay_data, "HostMaker", lambda *arguments: AnyHost)
     run = session(tmp_path, *overrides)
     seen: list[list[GameRecord]] = []
     try:
@@ -198,7 +198,7 @@ def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Training lasts here until they are all there. No more than one epoch of them waits."""
-    monkeypatch.setattr(players, "make_player", with_any_host)
+    monkeypatch.setattr(selfplay_data, "make_player", with_any_host)
     run = session(tmp_path, "selfplay.workers=1")
     rounds, kept = run.data.rounds, []
 
@@ -250,7 +250,7 @@ def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
         "from hexlit.accelerate.config import AcceleratorConfig\n"
         "from hexlit.accelerate.profile import build_profile\n"
         "from hexlit.nets.config import NetConfig\n"
-        "from hexlit.tasks.hex.players import HostMaker\n"
+        "from hexlit.selfplay.hosts import HostMaker\n"
         "profile = build_profile(AcceleratorConfig(device='cpu', threads=2)).share(2)\n"
         "HostMaker(NetConfig(channels=8, blocks=[1]), 3, False, 4, profile)()\n"
         "print(torch.get_num_threads())\n"

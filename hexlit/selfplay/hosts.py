@@ -1,13 +1,12 @@
-"""Who plays the games of a run: evaluators of its network in playing processes, here or on a cluster.
+"""Evaluators of a network in playing processes, here or on another machine, and the network's weights on their way.
 
 It imports no Lightning, nor does a playing process: that import takes longer than all else before its first game.
-Whatever else only the learner needs is imported late.
 """
 
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
@@ -15,18 +14,11 @@ import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import build_net, playing_state
-from hexlit.selfplay.actor import GamesSettings
-from hexlit.selfplay.placement import Placement, placement_of
-from hexlit.selfplay.players import PlayerSettings, SelfPlayer, make_player
-
-if TYPE_CHECKING:
-    from hexlit.tasks.hex.config import HexTrainConfig
 
 Weights = dict[str, np.ndarray[Any, Any]]
 
@@ -130,50 +122,3 @@ def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Te
 def as_arrays(tensors: Mapping[str, torch.Tensor]) -> Weights:
     """The same memory as arrays."""
     return {name: tensor.numpy() for name, tensor in tensors.items()}
-
-
-@dataclass(frozen=True)
-class Players:
-    """The player of this process, and where it plays."""
-
-    player: SelfPlayer
-    placement: Placement
-    devices: tuple[str, ...]
-    """Devices of the playing processes, in turn; types of devices on a cluster."""
-    memory_share: float
-    """The learner's share of its device's memory cap; the players there have the rest."""
-
-    def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`."""
-        where = self.placement
-        return {"processes": where.workers, "devices": list(self.devices), "versions_behind": where.ahead}
-
-
-def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -> Players:
-    """Start the players of the rank `own`: on this machine, or on the cluster of `selfplay.where=ray`.
-
-    Each host of a cluster follows the run's settings for the hardware as far as it can.
-    """
-    selfplay, ray = config.selfplay, config.ray
-    on_cluster = selfplay.where == "ray"
-    device = ray.device if on_cluster else profile.device.type
-    placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
-    groups, rows = placement.cut(selfplay.games, own.size)
-    part = {"groups": groups, "part": own.rank, "parts": own.size}
-    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
-    if on_cluster:
-        if own.several:
-            raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
-        from hexlit.selfplay.cluster import RayPlayers
-
-        elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
-        there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
-        return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
-    devices = placement.devices or (str(profile.device),)
-    share, (learners, each) = profile.share(placement.workers), placement.memory_shares
-    makers = tuple(
-        HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
-    )
-    return Players(
-        make_player(PlayerSettings(settings, makers[0], makers), placement.workers), placement, devices, learners
-    )
