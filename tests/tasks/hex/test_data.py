@@ -171,7 +171,7 @@ def test_every_game_of_a_store_is_used_or_left_out_and_the_line_says_why(tmp_pat
     held_out = data.counts()["validation_games"]
     mixed, _ = data.account(validates=False)
     assert f": {40 - held_out} of 100 games are used; left out: 60 games on another board" in mixed
-    assert mixed.endswith(f", {held_out} held out for validation")
+    assert mixed.endswith(f", {held_out} games held out for validation")
 
 
 @pytest.mark.parametrize(("others", "mostly"), [(41, True), (40, False)])
