@@ -1,148 +1,111 @@
-"""The facts about this machine: its devices, versions, cores and memory, and how many trials to run at a time."""
+"""The facts about this machine: its devices, what works on them by trying, versions, and how many trials to run.
 
+Everything is plain values, as JSON has them. A value that is not known is None, never 0, and `reasons` beside it says
+why, by its name. A failing test is a reason, never an exception.
+"""
+
+import copy
 import logging
+import math
 import os
 import platform
+import secrets
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import psutil
 import torch
+from torch import Tensor, nn
 
 from hexlit.accelerate.device import choose_device, trial_failure, why_missing
+from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.host import free_host_bytes, total_host_bytes, usable_cores
 from hexlit.accelerate.machine import recommended_trials
 from hexlit.accelerate.memory import total_and_free_bytes
 from hexlit.accelerate.nvml import Nvml
-from hexlit.accelerate.precision import DTYPES, inference_dtype, training_precision
-from hexlit.accelerate.probes import (
-    CompileProbe,
-    PrecisionProbe,
-    ProductProbe,
-    probe_compile,
-    probe_precisions,
-    probe_product,
-    said,
-    why_all,
-)
-
-T = TypeVar("T")
+from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16, inference_dtype, training_precision
 
 TRIAL_HOST_BYTES = 3 * 2**29
 TRIAL_DEVICE_BYTES = 2 * 2**30
 
 PACKAGES = ("hexlit", "lightning", "numba", "numpy", "hydra-core", "optuna")
 
+OF_A_DEVICE = (
+    *("name", "memory_total_bytes", "memory_free_bytes", "smoke", "product"),
+    *("training_precision", "inference_precision", "compile", "fused"),
+)
+"""What is asked of a device, beside `device`, `available` and `precisions`."""
 
-@dataclass(frozen=True)
-class DeviceInspection:
-    """One device, or a kind of device that is missing. None: see `reasons`, by field."""
+PRODUCT_SIZE = 1000
+PRODUCT_TOLERANCE = 1e-3
+"""Largest error of an entry; the entries are about 1 in size."""
+COMPILE_TOLERANCE = 1e-4
+"""Largest difference of an output or a gradient, relative to the largest of them."""
+PRECISION_TOLERANCE = 0.1
+"""Largest difference of the gradients from those in fp32, as a share of their length."""
+CHANNELS, SIDE = 4, 9
+"""Shape of the test images: `[B, CHANNELS, SIDE, SIDE]`."""
+TIMED_IMAGES = 128
+"""Images in a step: with fewer, the calls would count more than the arithmetic."""
+TIMED_SECONDS = 0.5
+"""Seconds of timing a precision, after two steps; at least one step."""
 
-    device: str
-    available: bool
-    name: str | None = None
-    memory_total_bytes: int | None = None
-    memory_free_bytes: int | None = None
-    smoke: bool | None = None
-    """Whether a small product of whole numbers is right."""
-    product: ProductProbe | None = None
-    precisions: list[PrecisionProbe] = field(default_factory=list)
-    training_precision: str | None = None
-    """Training precision of `accelerator.precision=auto`: 32-true, bf16-mixed or 16-mixed."""
-    inference_precision: str | None = None
-    """Number format of `accelerator.inference_precision=auto`: fp32, bf16 or fp16."""
-    compile: CompileProbe | None = None
-    fused: bool | None = None
-    """Whether the fused operators of the CPU exist and compute correctly."""
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class HostInspection:
-    """Cores and memory. None: see `reasons`."""
-
-    cores_usable: int
-    cores_physical: int | None
-    memory_total_bytes: int
-    memory_available_bytes: int
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class AutoChoice:
-    """The choice of `accelerator=auto`."""
-
-    device: str
-    warnings: list[str]
-    """Its warnings, such as the reason for passing over an existing device."""
-
-
-@dataclass(frozen=True)
-class TrialAdvice:
-    """How many trials to run at a time, given an assumed size of one."""
-
-    recommended: int
-    limit: str
-    """Limiting resource: host memory, cores or device memory."""
-    host_bytes_a_trial: int
-    device_bytes_a_trial: int
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """Everything about the machine."""
-
-    versions: dict[str, str | None]
-    host: HostInspection
-    devices: list[DeviceInspection]
-    auto: AutoChoice
-    trials: TrialAdvice
-    seconds: float
-    """Duration of the inspection."""
-    reasons: dict[str, str] = field(default_factory=dict)
-    """Reasons of missing versions, by name."""
+Values = dict[str, Any]
 
 
 def inspect_machine(
     *, compile: bool = True, fused_obstacle: Callable[[], str], on_step: Callable[[str], None] = lambda step: None
-) -> Inspection:
-    """Inspect and test everything; a failing test becomes a reason in the result.
+) -> Values:
+    """Inspect and test everything.
 
     Args:
         compile: whether to test `torch.compile`, which takes most of the time.
         fused_obstacle: gives the reason against the fused operators of the CPU; empty if they can be used.
         on_step: called with the name of each test.
+
+    Returns:
+        `versions` by name, the `host`, the `devices` (see `inspect_device`), the choice of `accelerator=auto` with its
+        warnings, the advice on `trials` with the size assumed of one, the `seconds` of looking, and the `reasons` of
+        missing versions.
     """
     started = time.perf_counter()
     nvml = Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))
-    result: list[DeviceInspection] = []
+    devices: list[Values] = []
     for device in _devices():
         on_step(f"trying {device}")
-        result.append(inspect_device(device, nvml, compile, fused_obstacle, result))
-    with warnings_of("hexlit.accelerate.device") as message:
+        devices.append(inspect_device(device, nvml, compile, fused_obstacle, devices))
+    with warnings_of("hexlit.accelerate.device") as messages:
         auto = str(choose_device("auto"))
-    chosen = next(device for device in result if device.device == auto)
-    free_device = chosen.memory_free_bytes if auto.startswith("cuda") else None
-    trials, limit = recommended_trials(
-        usable_cores(), free_host_bytes(), TRIAL_HOST_BYTES, free_device, TRIAL_DEVICE_BYTES
-    )
+    own = next(one["memory_free_bytes"] for one in devices if one["device"] == auto)
+    free_device = own if auto.startswith("cuda") else None
+    trial = {"host_bytes_a_trial": TRIAL_HOST_BYTES, "device_bytes_a_trial": TRIAL_DEVICE_BYTES}
+    count, limit = recommended_trials(usable_cores(), free_host_bytes(), free_device_bytes=free_device, **trial)
+    physical = psutil.cpu_count(logical=False) or None
+    host = {
+        "cores_usable": usable_cores(),
+        "cores_physical": physical,
+        "memory_total_bytes": total_host_bytes(),
+        "memory_available_bytes": free_host_bytes(),
+        "reasons": {} if physical else {"cores_physical": "the system does not tell"},
+    }
     versions, reasons = find_versions(nvml)
     nvml.close()
-    return Inspection(
-        versions=versions,
-        host=_inspect_host(),
-        devices=result,
-        auto=AutoChoice(auto, message),
-        trials=TrialAdvice(trials, limit, TRIAL_HOST_BYTES, TRIAL_DEVICE_BYTES),
-        seconds=time.perf_counter() - started,
-        reasons=reasons,
-    )
+    return {
+        "versions": versions,
+        "host": host,
+        "devices": devices,
+        "auto": {"device": auto, "warnings": messages},
+        "trials": {"recommended": count, "limit": limit, **trial},
+        "seconds": time.perf_counter() - started,
+        "reasons": reasons,
+    }
 
 
 def inspect_device(
@@ -150,61 +113,51 @@ def inspect_device(
     nvml: Nvml,
     compile: bool,
     fused_obstacle: Callable[[], str],
-    before: "list[DeviceInspection] | tuple[()]" = (),
-) -> DeviceInspection:
-    """One device; `before` are the earlier ones, whose test of compiling also holds for a card of the same name."""
+    before: Sequence[Mapping[str, Any]] = (),
+) -> Values:
+    """One device, or a kind of device that is missing; `before` are the earlier ones.
+
+    Beside the names of `OF_A_DEVICE` it has `device`, `available` and the list `precisions`. `smoke` tells whether a
+    small product of whole numbers is right, `training_precision` and `inference_precision` what `auto` takes, `fused`
+    whether the fused operators of the CPU exist and compute correctly. The test of compiling also holds for a later
+    card of the same name.
+    """
     missing = why_missing(device)
     if missing:
-        return _unavailable(device.type, _with_driver(missing, device, nvml))
-    reasons: dict[str, str] = {}
+        reasons = dict.fromkeys(("available", *OF_A_DEVICE), _with_driver(missing, device, nvml))
+        none = dict.fromkeys(OF_A_DEVICE)
+        return {"device": device.type, "available": False, **none, "precisions": [], "reasons": reasons}
+    facts: Values = dict.fromkeys(OF_A_DEVICE)
+    reasons = {}
 
-    def ask(name: str, question: Callable[[], T]) -> T | None:
+    def ask(names: str, question: Callable[[], Any]) -> None:
+        own = names.split()
         try:
-            return question()
+            answer = question()
+            facts.update(zip(own, answer if len(own) > 1 else [answer], strict=True))
         except Exception as error:
-            reasons[name] = said(error)
-            return None
+            reasons.update(dict.fromkeys(own, said(error)))
 
-    failure = ask("smoke", lambda: trial_failure(device))
-    if failure:
-        reasons["smoke"] = failure
-    memory = ask("memory_total_bytes", lambda: total_and_free_bytes(device))
-    if memory is None:
-        reasons["memory_free_bytes"] = reasons["memory_total_bytes"]
-    name = ask("name", lambda: device_name(device))
-    fused: bool | None = None
-    if device.type != "cpu":
+    def works(name: str, obstacle: str) -> bool:
+        reasons.update({name: obstacle} if obstacle else {})
+        return not obstacle
+
+    ask("name", lambda: device_name(device))
+    ask("memory_total_bytes memory_free_bytes", lambda: total_and_free_bytes(device))
+    ask("smoke", lambda: works("smoke", trial_failure(device)))
+    ask("training_precision", lambda: training_precision("auto", device))
+    formats = {dtype: short for short, dtype in DTYPES.items()}
+    ask("inference_precision", lambda: formats[inference_dtype("auto", device)])
+    if device.type == "cpu":
+        ask("fused", lambda: works("fused", fused_obstacle()))
+    else:
         reasons["fused"] = "only the cpu has this backend"
-    else:
-        obstacle = ask("fused", fused_obstacle)
-        fused = None if obstacle is None else not obstacle
-        if obstacle:
-            reasons["fused"] = obstacle
-    like = next((other for other in before if name is not None and other.name == name and other.device != "cpu"), None)
-    if not compile:
-        compiled = CompileProbe(None, None, None, why_all("works seconds difference", "not tried: compile=false"))
-    elif like is not None:
-        compiled = CompileProbe(
-            None, None, None, why_all("works seconds difference", f"not tried: the same card as {like.device}")
-        )
-    else:
-        compiled = probe_compile(device)
-    evaluates = ask("inference_precision", lambda: inference_dtype("auto", device))
-    return DeviceInspection(
-        device=str(device),
-        available=True,
-        name=name,
-        memory_total_bytes=None if memory is None else memory[0],
-        memory_free_bytes=None if memory is None else memory[1],
-        smoke=failure == "",
-        product=probe_product(device),
-        precisions=probe_precisions(device),
-        training_precision=ask("training_precision", lambda: training_precision("auto", device)),
-        inference_precision=next((short for short, dtype in DTYPES.items() if dtype == evaluates), None),
-        compile=compiled,
-        fused=fused,
-        reasons=reasons,
-    )
+    name = facts["name"]
+    like = [one["device"] for one in before if name is not None and one["name"] == name and one["device"] != "cpu"]
+    untried = f"not tried: the same card as {like[0]}" if like else "not tried: compile=false"
+    facts["compile"] = probe_compile(device) if compile and not like else _untried(("seconds", "difference"), untried)
+    probes = {"product": probe_product(device), "precisions": probe_precisions(device)}
+    return {"device": str(device), "available": True, **facts, **probes, "reasons": reasons}
 
 
 def device_name(device: torch.device) -> str:
@@ -228,14 +181,11 @@ def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
             versions[name], reasons[name] = None, "not installed"
     versions["cuda"] = torch.version.cuda
     cudnn = torch.backends.cudnn.version() if torch.version.cuda is not None else None  # type: ignore[no-untyped-call]
-    versions["cudnn"] = _cudnn_name(cudnn) if cudnn is not None else None
+    versions["cudnn"] = None if cudnn is None else _cudnn_name(cudnn)
     versions["driver"] = nvml.driver
-    for name in ("cuda", "cudnn"):
-        if versions[name] is None:
-            reasons[name] = f"this torch is built without {'CUDA' if name == 'cuda' else 'cuDNN'}"
-    if nvml.driver is None:
-        reasons["driver"] = nvml.reason
-    return versions, reasons
+    lacking = {"cuda": "this torch is built without CUDA", "cudnn": "this torch is built without cuDNN"}
+    lacking["driver"] = nvml.reason
+    return versions, reasons | {name: why for name, why in lacking.items() if versions[name] is None}
 
 
 @contextmanager
@@ -243,21 +193,163 @@ def warnings_of(logger: str) -> Iterator[list[str]]:
     """Collect the warnings of `logger` in the block, instead of showing them."""
     heard: list[str] = []
 
-    class Listener(logging.Handler):
-        """Writes messages down."""
+    def keep(record: logging.LogRecord) -> bool:
+        heard.extend([record.getMessage()] if record.levelno >= logging.WARNING else [])
+        return False
 
-        def emit(self, record: logging.LogRecord) -> None:
-            heard.append(record.getMessage())
-
-    log, listener = logging.getLogger(logger), Listener(logging.WARNING)
-    propagate = log.propagate
-    log.addHandler(listener)
-    log.propagate = False
+    log = logging.getLogger(logger)
+    log.addFilter(keep)
     try:
         yield heard
     finally:
-        log.propagate = propagate
-        log.removeHandler(listener)
+        log.removeFilter(keep)
+
+
+class TinyNet(nn.Module):
+    """Images `[B, CHANNELS, n, n]` → `[B]`: convolutions, a norm, an addition and a mean."""
+
+    def __init__(self, channels: int, factor: float = 1.0) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(CHANNELS, channels, 3, padding=1)
+        self.norm = nn.BatchNorm2d(channels)
+        self.inner = nn.Conv2d(channels, channels, 3, padding=1)
+        self.last = nn.Linear(channels, 1)
+        self.factor = factor
+        self.inner_dtype = torch.float32
+        """Number format of the convolution's result in the last call."""
+        self.compiled = False
+        """Whether the last call was a compiled one."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = self.norm(self.stem(images)).relu()
+        y = self.inner(x) * self.factor
+        self.compiled = torch.compiler.is_compiling()
+        if not self.compiled:
+            self.inner_dtype = y.dtype
+        value: Tensor = self.last((x + y).relu().mean((2, 3)))
+        return value.squeeze(1)
+
+
+def probe_product(device: torch.device) -> Values:
+    """Multiply two 1000x1000 fp32 matrices on `device`; `largest_error` of an entry against float64 on the CPU."""
+
+    def probe(reasons: dict[str, str]) -> Values:
+        generator = torch.Generator().manual_seed(0)
+        left = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator)
+        right = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator) / math.sqrt(PRODUCT_SIZE)
+        with _full_fp32():
+            product = (left.to(device) @ right.to(device)).cpu().double()
+        error = _finite((product - left.double() @ right.double()).abs().max())
+        if error > PRODUCT_TOLERANCE:
+            reasons["works"] = f"its product is off by {error:.2g}, {PRODUCT_TOLERANCE:g} is allowed"
+        return {"largest_error": error}
+
+    return _tried(("largest_error",), probe)
+
+
+def probe_precisions(device: torch.device) -> list[Values]:
+    """Try fp32, bf16 and fp16, in this order: forward and backward of a small convolutional net under autocast.
+
+    `works` tells whether it ran in this format, with gradients near those in fp32: `difference` is their distance, as a
+    share of their length. `seconds` is the shortest time of a step (other programs can only lengthen it), and
+    `times_fp32` a multiple of fp32's. `hardware` tells whether the device multiplies in this format or emulates it.
+    """
+    first: list[tuple[Tensor, float]] = []
+
+    def probe(dtype: torch.dtype, reasons: dict[str, str]) -> Values:
+        gradients, seconds = _timed_step(device, dtype)
+        if dtype == torch.float32:
+            first.append((gradients, seconds))
+        if not first:
+            raise RuntimeError("there is no fp32 to compare with")
+        expected, fp32_seconds = first[0]
+        difference = _finite((gradients - expected).norm() / expected.norm())
+        if difference > PRECISION_TOLERANCE:
+            reasons["works"] = f"its gradients are {difference:.2g} away from fp32's"
+        return {"seconds": seconds, "times_fp32": seconds / fp32_seconds, "difference": difference}
+
+    probes = []
+    for precision, dtype in DTYPES.items():
+        hardware, why = hardware_support(precision, device)
+        own = _tried(("seconds", "times_fp32", "difference"), partial(probe, dtype))
+        own["reasons"].update({"hardware": why} if hardware is None else {})
+        probes.append({"precision": precision, "hardware": hardware, **own})
+    return probes
+
+
+def probe_compile(device: torch.device) -> Values:
+    """Compile a small net for `device`, forward and backward, and compare it with itself uncompiled.
+
+    `seconds` are those of the first call, which compiles, and `difference` is the largest of an output or a gradient,
+    as a share of the largest. A constant that no earlier compile had makes sure that a cached result on disk is not
+    used.
+    """
+
+    def probe(reasons: dict[str, str]) -> Values:
+        torch.manual_seed(0)
+        with _full_fp32(), warnings.catch_warnings(action="ignore"):
+            net = TinyNet(16, factor=1.0 + secrets.randbelow(10**9) / 1e10).to(device)
+            images = torch.randn(8, CHANNELS, 5, 5, generator=torch.Generator().manual_seed(0)).to(device)
+            twin = copy.deepcopy(net)
+            twin.compile(dynamic=False)
+            start = time.perf_counter()
+            result = _outputs_and_gradients(twin, images)
+            seconds = time.perf_counter() - start
+            if not twin.compiled:
+                raise RuntimeError("torch.compile ran the net without compiling it")
+            expected = _outputs_and_gradients(net, images)
+        difference = _finite((result - expected).abs().max() / expected.abs().max())
+        if difference > COMPILE_TOLERANCE:
+            reasons["works"] = f"off by {difference:.2g} from eager, {COMPILE_TOLERANCE:g} is allowed"
+        return {"seconds": seconds, "difference": difference}
+
+    try:
+        return _tried(("seconds", "difference"), probe)
+    finally:
+        torch.compiler.reset()
+
+
+def hardware_support(precision: str, device: torch.device) -> tuple[bool | None, str]:
+    """Whether `device` multiplies in this format in hardware, or why that is not known."""
+    if precision == "fp32" or (precision, device.type) == ("fp16", "mps"):
+        return True, ""
+    try:
+        if device.type == "cuda" and precision == "bf16":
+            return cuda_has_bf16(device), ""
+        if device.type == "cuda":
+            return torch.version.hip is not None or torch.cuda.get_device_capability(device)[0] >= 7, ""
+        if device.type == "cpu":
+            return cpu_has_bf16() if precision == "bf16" else bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()), ""
+    except Exception as error:
+        return None, said(error)
+    return None, "macOS does not tell"
+
+
+def said(error: Exception) -> str:
+    """The first line of an error, at most 200 characters, with its kind."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
+
+
+def _tried(names: Sequence[str], probe: Callable[[dict[str, str]], Values]) -> Values:
+    """The values that `probe` gives by name, None after an exception; `works` unless it gives a reason against it."""
+    reasons: dict[str, str] = {}
+    try:
+        values = probe(reasons)
+    except Exception as error:
+        return _untried(names, said(error)) | {"works": False}
+    return {"works": "works" not in reasons, **values, "reasons": reasons}
+
+
+def _untried(names: Sequence[str], why: str) -> Values:
+    known = ("works", *names)
+    return {**dict.fromkeys(known), "reasons": dict.fromkeys(known, why)}
+
+
+def _finite(value: Tensor) -> float:
+    if not value.isfinite():
+        raise ArithmeticError("what it computes is not finite")
+    return value.item()
 
 
 def _devices() -> list[torch.device]:
@@ -266,14 +358,6 @@ def _devices() -> list[torch.device]:
     while not why_missing(cards[-1]):
         cards.append(torch.device(f"cuda:{len(cards)}"))
     return [torch.device("cpu"), *(cards[:-1] or cards), torch.device("mps")]
-
-
-def _unavailable(device: str, why: str) -> DeviceInspection:
-    unknown = (
-        "available name memory_total_bytes memory_free_bytes smoke product training_precision inference_precision "
-        "compile fused"
-    )
-    return DeviceInspection(device, False, reasons=why_all(unknown, why))
 
 
 def _with_driver(missing: str, device: torch.device, nvml: Nvml) -> str:
@@ -286,25 +370,63 @@ def _with_driver(missing: str, device: torch.device, nvml: Nvml) -> str:
     return f"{missing} (the NVIDIA driver {nvml.driver} sees {names})"
 
 
-def _inspect_host() -> HostInspection:
-    physical = psutil.cpu_count(logical=False)
-    reasons = {} if physical else {"cores_physical": "the system does not tell"}
-    return HostInspection(usable_cores(), physical or None, total_host_bytes(), free_host_bytes(), reasons)
-
-
 def _processor_name() -> str:
     if platform.system() == "Darwin":
         command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    lines = information.read_text(encoding="utf-8", errors="replace").splitlines() if information.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
 
 
 def _cudnn_name(number: int) -> str:
     """`9.10.2` for 91002, `8.9.2` for 8902."""
     major, rest = divmod(number, 10_000 if number >= 90_000 else 1000)
     return f"{major}.{rest // 100}.{rest % 100}"
+
+
+def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float]:
+    """Gradients of the net in one long fp32 vector on the host, and the shortest time of a step in seconds."""
+    torch.manual_seed(0)
+    layout = torch.contiguous_format if device.type == "mps" else torch.channels_last  # as hexlit trains
+    net = TinyNet(64).to(device).to(memory_format=layout)  # type: ignore[call-overload]
+    images = torch.randn(TIMED_IMAGES, CHANNELS, SIDE, SIDE, generator=torch.Generator().manual_seed(0))
+    images = images.to(device).contiguous(memory_format=layout)
+    times: list[float] = []
+    with warnings.catch_warnings(action="ignore"):
+        while len(times) < 3 or sum(times[2:]) < TIMED_SECONDS:
+            net.zero_grad()
+            synchronize(device)
+            start = time.perf_counter()
+            with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+                loss = net(images).float().square().mean()
+            loss.backward()
+            synchronize(device)
+            times.append(time.perf_counter() - start)
+    if net.inner_dtype != dtype:
+        raise RuntimeError(f"autocast computes in {str(net.inner_dtype).removeprefix('torch.')} instead")
+    return _gradients(net), min(times[2:])
+
+
+def _outputs_and_gradients(net: TinyNet, images: Tensor) -> Tensor:
+    values = net(images)
+    values.sum().backward()
+    return torch.cat((values.detach().cpu(), _gradients(net)))
+
+
+def _gradients(net: nn.Module) -> Tensor:
+    return torch.cat([p.grad.float().cpu().flatten() for p in net.parameters() if p.grad is not None])
+
+
+@contextmanager
+def _full_fp32() -> Iterator[None]:
+    """Products and convolutions in all 23 bits, whatever the setting of the process."""
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]

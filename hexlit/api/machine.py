@@ -120,7 +120,7 @@ def doctor(compile: bool = False) -> Checkup:
     from hexlit.commands.doctor import fused_obstacle
 
     with untouched_process():
-        return Checkup(asdict(inspect_machine(compile=compile, fused_obstacle=fused_obstacle)))
+        return Checkup(inspect_machine(compile=compile, fused_obstacle=fused_obstacle))
 
 
 class Bench:

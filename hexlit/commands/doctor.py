@@ -2,7 +2,7 @@
 
 import json
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from omegaconf import DictConfig
 from rich.console import Console
@@ -41,9 +41,9 @@ def doctor(config: DictConfig) -> None:
     with status if is_screen(screen) else nullcontext():
         result = inspect_machine(compile=settings.compile, fused_obstacle=fused_obstacle, on_step=status.update)
     if settings.json:
-        print(json.dumps(asdict(result), indent=2, allow_nan=False))
+        print(json.dumps(result, indent=2, allow_nan=False))
     else:
-        show(doctor_page(asdict(result)), Console(highlight=False))
+        show(doctor_page(result), Console(highlight=False))
 
 
 def fused_obstacle() -> str:

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from hexlit.accelerate import probes
-from hexlit.accelerate.probes import (
+from hexlit.accelerate import inspection
+from hexlit.accelerate.inspection import (
     hardware_support,
     probe_compile,
     probe_precisions,
@@ -20,8 +20,8 @@ CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps"
 
 @pytest.fixture(autouse=True)
 def _in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "TIMED_SECONDS", 0.0)
-    monkeypatch.setattr(probes, "TIMED_IMAGES", 8)
+    monkeypatch.setattr(inspection, "TIMED_SECONDS", 0.0)
+    monkeypatch.setattr(inspection, "TIMED_IMAGES", 8)
 
 
 def fail(*arguments: object, **keywords: object) -> Any:
@@ -47,10 +47,10 @@ def test_the_product_is_right_on_the_cpu_whatever_precision_the_process_has_set(
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
-    assert probe.works
-    assert probe.largest_error is not None
-    assert 0 < probe.largest_error < 1e-4
-    assert probe.reasons == {}
+    assert probe["works"]
+    assert probe["largest_error"] is not None
+    assert 0 < probe["largest_error"] < 1e-4
+    assert probe["reasons"] == {}
 
 
 @pytest.mark.row("A4")
@@ -63,30 +63,30 @@ def test_a_product_that_is_wrong_or_fails_is_told(monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(torch.Tensor, "__matmul__", rounded)
         probe = probe_product(CPU)
-    assert not probe.works
-    assert probe.largest_error is not None
-    assert probe.largest_error > 1e-3
-    assert "0.001 is allowed" in probe.reasons["works"]
+    assert not probe["works"]
+    assert probe["largest_error"] is not None
+    assert probe["largest_error"] > 1e-3
+    assert "0.001 is allowed" in probe["reasons"]["works"]
     monkeypatch.setattr(torch.Tensor, "__matmul__", fail)
     probe = probe_product(CPU)
-    assert (probe.works, probe.largest_error) == (False, None)
-    assert probe.reasons["largest_error"] == "RuntimeError: CUDA error: no kernel image"
+    assert (probe["works"], probe["largest_error"]) == (False, None)
+    assert probe["reasons"]["largest_error"] == "RuntimeError: CUDA error: no kernel image"
 
 
 @pytest.mark.row("A4")
 @pytest.mark.row("C21")
 def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
     full, brain, half = probe_precisions(CPU)
-    assert [probe.precision for probe in (full, brain, half)] == ["fp32", "bf16", "fp16"]
-    assert (full.works, full.hardware, full.times_fp32, full.difference) == (True, True, 1.0, 0.0)
-    assert full.seconds is not None
+    assert [probe["precision"] for probe in (full, brain, half)] == ["fp32", "bf16", "fp16"]
+    assert (full["works"], full["hardware"], full["times_fp32"], full["difference"]) == (True, True, 1.0, 0.0)
+    assert full["seconds"] is not None
     for probe in (brain, half):
-        assert probe.works, probe.reasons
-        assert probe.seconds is not None
-        assert probe.times_fp32 == pytest.approx(probe.seconds / full.seconds)
-        assert probe.difference is not None
-        assert 0 < probe.difference < 0.1
-        assert probe.hardware is not None
+        assert probe["works"], probe["reasons"]
+        assert probe["seconds"] is not None
+        assert probe["times_fp32"] == pytest.approx(probe["seconds"] / full["seconds"])
+        assert probe["difference"] is not None
+        assert 0 < probe["difference"] < 0.1
+        assert probe["hardware"] is not None
 
 
 @pytest.mark.row("A4")
@@ -100,10 +100,10 @@ def test_autocast_that_does_something_else_is_not_taken_for_the_precision(monkey
 
     monkeypatch.setattr(torch, "autocast", without_half)
     full, brain, half = probe_precisions(CPU)
-    assert (full.works, brain.works, half.works) == (True, True, False)
-    assert half.reasons["works"] == "RuntimeError: autocast computes in float32 instead"
-    assert half.seconds is None
-    assert "seconds" in half.reasons
+    assert (full["works"], brain["works"], half["works"]) == (True, True, False)
+    assert half["reasons"]["works"] == "RuntimeError: autocast computes in float32 instead"
+    assert half["seconds"] is None
+    assert "seconds" in half["reasons"]
 
 
 @pytest.mark.row("A4")
@@ -113,12 +113,12 @@ def test_a_precision_whose_gradients_are_far_off_does_not_work(monkeypatch: pyte
         broken = {torch.bfloat16: float("nan"), torch.float16: 2.0}
         return torch.full((4,), broken.get(dtype, 1.0)), 0.5
 
-    monkeypatch.setattr(probes, "_timed_step", step)
+    monkeypatch.setattr(inspection, "_timed_step", step)
     full, brain, half = probe_precisions(CPU)
-    assert full.works
-    assert (brain.works, brain.difference) == (False, None)
-    assert (half.works, half.difference) == (False, 1.0)
-    assert "away from fp32" in half.reasons["works"]
+    assert full["works"]
+    assert (brain["works"], brain["difference"]) == (False, None)
+    assert (half["works"], half["difference"]) == (False, 1.0)
+    assert "away from fp32" in half["reasons"]["works"]
 
 
 @pytest.mark.row("A4")
@@ -126,10 +126,10 @@ def test_a_precision_whose_gradients_are_far_off_does_not_work(monkeypatch: pyte
 def test_a_compiled_net_is_compared_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_with("aot_eager", monkeypatch)
     probe = probe_compile(CPU)
-    assert probe.works, probe.reasons
-    assert probe.seconds is not None
-    assert probe.difference is not None
-    assert probe.difference <= 1e-4
+    assert probe["works"], probe["reasons"]
+    assert probe["seconds"] is not None
+    assert probe["difference"] is not None
+    assert probe["difference"] <= 1e-4
 
 
 @pytest.mark.row("A4")
@@ -137,23 +137,23 @@ def test_a_compiled_net_is_compared_with_itself(monkeypatch: pytest.MonkeyPatch)
 def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nn.Module, "compile", fail)
     probe = probe_compile(CPU)
-    assert (probe.works, probe.seconds, probe.difference) == (False, None, None)
-    assert probe.reasons["works"] == "RuntimeError: CUDA error: no kernel image"
+    assert (probe["works"], probe["seconds"], probe["difference"]) == (False, None, None)
+    assert probe["reasons"]["works"] == "RuntimeError: CUDA error: no kernel image"
     monkeypatch.setattr(nn.Module, "compile", lambda module, **options: None)
-    assert "without compiling it" in probe_compile(CPU).reasons["works"]
+    assert "without compiling it" in probe_compile(CPU)["reasons"]["works"]
 
 
 @pytest.mark.row("A4")
 @pytest.mark.row("C21")
 def test_a_compiler_that_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_with("aot_eager", monkeypatch)
-    real = probes._outputs_and_gradients
+    real = inspection._outputs_and_gradients
     factors = iter([1.01, 1.0])
-    monkeypatch.setattr(probes, "_outputs_and_gradients", lambda net, planes: real(net, planes) * next(factors))
+    monkeypatch.setattr(inspection, "_outputs_and_gradients", lambda net, planes: real(net, planes) * next(factors))
     probe = probe_compile(CPU)
-    assert not probe.works
-    assert probe.difference == pytest.approx(0.01, rel=1e-3)
-    assert "0.0001 is allowed" in probe.reasons["works"]
+    assert not probe["works"]
+    assert probe["difference"] == pytest.approx(0.01, rel=1e-3)
+    assert "0.0001 is allowed" in probe["reasons"]["works"]
 
 
 @pytest.mark.row("A4")
@@ -163,17 +163,17 @@ def test_inductor_compiles_here_and_a_missing_compiler_is_told(monkeypatch: pyte
     from torch._inductor import config
 
     probe = probe_compile(CPU)
-    assert probe.works, probe.reasons
+    assert probe["works"], probe["reasons"]
     monkeypatch.setattr(config.cpp, "cxx", (None, "/nonexistent"))
-    assert "compiler" in probe_compile(CPU).reasons["works"]
+    assert "compiler" in probe_compile(CPU)["reasons"]["works"]
 
 
 @pytest.mark.row("A4")
 @pytest.mark.row("C21")
 @pytest.mark.parametrize("found", [True, False])
 def test_hardware_is_asked_not_the_version(found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "cpu_has_bf16", lambda: found)
-    monkeypatch.setattr(probes, "cuda_has_bf16", lambda device: found)
+    monkeypatch.setattr(inspection, "cpu_has_bf16", lambda: found)
+    monkeypatch.setattr(inspection, "cuda_has_bf16", lambda device: found)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9 if found else 6, 0))
     monkeypatch.setattr(torch.version, "hip", None)
     for device in (CPU, CUDA):
@@ -182,7 +182,7 @@ def test_hardware_is_asked_not_the_version(found: bool, monkeypatch: pytest.Monk
     assert hardware_support("fp16", CUDA) == (found, "")
     assert hardware_support("fp16", MPS) == (True, "")
     assert hardware_support("bf16", MPS) == (None, "macOS does not tell")
-    monkeypatch.setattr(probes, "cpu_has_bf16", fail)
+    monkeypatch.setattr(inspection, "cpu_has_bf16", fail)
     assert hardware_support("bf16", CPU) == (None, "RuntimeError: CUDA error: no kernel image")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate import probes
+from hexlit.accelerate import inspection
 from hexlit.accelerate.host import usable_cores
 from hexlit.cli import main
 from hexlit.commands import doctor
@@ -20,8 +20,8 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def _few_images(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its hardware, a format takes seconds for the images that its time is measured with."""
-    monkeypatch.setattr(probes, "TIMED_SECONDS", 0.0)
-    monkeypatch.setattr(probes, "TIMED_IMAGES", 8)
+    monkeypatch.setattr(inspection, "TIMED_SECONDS", 0.0)
+    monkeypatch.setattr(inspection, "TIMED_IMAGES", 8)
 
 
 @pytest.mark.row("A4")
