@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hexlit.files import named_cache_folder, write_text_atomic
+from hexlit.files import named_cache_folder, read_json, write_text_atomic
 from hexlit.locks import alone
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,14 @@ def cached_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str
     path = choices_file()
     try:
         with alone(path.with_name(f"{path.name}.lock")):
-            known = _read(path)
-            if known.get(key, {}).get("choice") not in names:
+            known = read_json(path)
+            if key not in known or known[key].get("choice") not in names:
                 seconds = measure()
                 known.pop(key, None)
-                known[key] = {"choice": fastest(names, seconds), "milliseconds": _milliseconds(seconds)}
+                known[key] = {
+                    "choice": fastest(names, seconds),
+                    "milliseconds": {name: round(1000 * taken, 4) for name, taken in seconds.items()},
+                }
                 kept = dict(list(known.items())[-KEPT:])
                 write_text_atomic(path, json.dumps(kept, indent=1) + "\n")
             return str(known[key]["choice"])
@@ -54,17 +57,3 @@ def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.0
 def choices_file() -> Path:
     """The file of the choices."""
     return named_cache_folder() / "backends.json"
-
-
-def _read(path: Path) -> dict[str, dict[str, object]]:
-    try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):  # ValueError: neither UTF-8 nor JSON
-        return {}
-    if not isinstance(result, dict):
-        return {}
-    return {key: entry for key, entry in result.items() if isinstance(entry, dict)}
-
-
-def _milliseconds(seconds: dict[str, float]) -> dict[str, float]:
-    return {name: round(1000 * taken, 4) for name, taken in seconds.items()}

@@ -149,6 +149,12 @@ DEFAULTS = {
     "mps": _Defaults(False, "eager", False, 0, 512),
 }
 
+AS_CONFIGURED = (
+    *("matmul_precision", "deterministic", "compile", "compile_mode", "checkpoint_gradients"),
+    *("memory_cap", "memory_warning", "rank_timeout"),
+)
+"""Settings that a profile takes as they are."""
+
 TRAIN_BATCH = 512
 """Default number of examples in one optimisation step. It is the same on every device: the steps per epoch and the
 learning rate depend on it."""
@@ -210,12 +216,8 @@ def profile_on(
         devices=_lightning_devices(device, place),
         precision=precision,
         inference_dtype=_evaluated_in(config, device),
-        matmul_precision=config.matmul_precision,
         channels_last=_filled(config.channels_last, defaults.channels_last),
         cudnn_benchmark=_filled(config.cudnn_benchmark, device.type == "cuda" and not config.deterministic),
-        deterministic=config.deterministic,
-        compile=config.compile,
-        compile_mode=config.compile_mode,
         inference=automatic_backend(device) if config.inference == "auto" else config.inference,
         pin_memory=_filled(config.pin_memory, defaults.pin_memory),
         workers=workers,
@@ -224,14 +226,11 @@ def profile_on(
         train_batch=train_batch,
         micro_batch=min(train_batch, _filled(config.micro_batch, train_batch)),
         evaluation_batch=_filled(config.evaluation_batch, own.evaluation_batch),
-        checkpoint_gradients=config.checkpoint_gradients,
         # Fused kernels unscale float16 gradients inside the update, after the clipping.
         fused_optimizer=_filled(config.fused_optimizer, precision != "16-mixed"),
-        memory_cap=config.memory_cap,
-        memory_warning=config.memory_warning,
-        rank_timeout=config.rank_timeout,
         threads=threads,
         others=_others(device, place),
+        **{name: getattr(config, name) for name in AS_CONFIGURED},
     )
 
 

@@ -35,7 +35,7 @@ def test_a_choice_that_is_no_longer_there_is_made_again() -> None:
     assert cached_choice("key", ("own", "third"), lambda: {"own": 1.0, "third": 2.0}) == "own"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"key": 5}', '{"key": {"choice": ["own"]}}'])
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"key": {"choice": ["own"]}}'])
 def test_a_damaged_file_is_measured_again(content: str) -> None:
     choices_file().parent.mkdir(parents=True)
     choices_file().write_text(content)
