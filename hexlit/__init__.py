@@ -54,22 +54,7 @@ _HOMES = {
 }
 """Name -> its module."""
 
-__all__ = [
-    "Board",
-    "Search",
-    "Solver",
-    "UsageError",
-    "data",
-    "doctor",
-    "games",
-    "load",
-    "match",
-    "measure",
-    "profiles",
-    "side_by_side",
-    "sweep",
-    "train",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -38,21 +38,20 @@ def hold(file: IO[Any]) -> bool:
 
 
 def wait_to_hold(file: IO[Any]) -> None:
-    """As `hold`, but wait for other holders. After two seconds one warning names the file and its holder.
+    """As `hold`, but wait for other holders. After two seconds one warning names the file.
 
     Raises:
         OSError: the file system has no locks.
     """
     if hold(file):
         return
-    held = threading.Event()
-    saying = threading.Timer(SAID_AFTER, _say_held, [file.name, os.fstat(file.fileno()), held])
+    message = "%s: another process holds this file; waiting until it is free"
+    saying = threading.Timer(SAID_AFTER, log.warning, [message, file.name])
     saying.daemon = True
     saying.start()
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
     finally:
-        held.set()
         saying.cancel()
 
 
@@ -104,29 +103,3 @@ class FolderLock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.release()
-
-
-def _say_held(name: str, file: os.stat_result, held: threading.Event) -> None:
-    """Warn of the holder, unless the waiting process has the file by now, and would name itself."""
-    holder = _holder(file)
-    if held.is_set():
-        return
-    if holder is None:
-        who, end = "another process", "end it"
-    else:
-        who, end = f"process {holder}", f"kill -9 {holder}"
-    log.warning("%s: %s holds this file; waiting until it is free (if that process hangs: %s)", name, who, end)
-
-
-def _holder(file: os.stat_result) -> int | None:
-    """The id of the process that has locked `file`, from Linux's table of locks; None if it is not known."""
-    place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
-    try:
-        locks = Path("/proc/locks").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    for line in locks:  # such as "1: FLOCK ADVISORY WRITE 1234 fd:00:5678 0 EOF"; those that wait have an arrow
-        words = line.split()
-        if len(words) > 5 and words[1] == "FLOCK" and words[5] == place:
-            return int(words[4]) if int(words[4]) > 0 else None
-    return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEADING = 10
 """Rows of the leaderboard that a notebook shows."""
 ENDS = ("latest", "epochs", "seconds", "failure")
-PRUNED = ("epochs", "best", "median", "compared", "saved_seconds")
+PRUNED = ("trial", "epochs", "best", "median", "compared", "saved_seconds", "why")
 
 
 class Sweep:
@@ -73,18 +73,13 @@ class Sweep:
     @property
     def pruned(self) -> "pd.DataFrame":
         """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
-        metric = self.results.facts.monitor or self.results.objectives[0].name
-        rows = [
-            {"trial": one.number, **{name: getattr(one, name) for name in PRUNED}, "why": one.reason(metric)}
-            | dict(one.params)
-            for one in pruned_trials(self.results)
-        ]
-        return frame(rows) if rows else frame([], ("trial", "epochs", "best", "median", "compared", "why"))
+        rows = pruned_trials(self.results)
+        return frame(rows) if rows else frame([], PRUNED)
 
     @property
     def saved_seconds(self) -> float:
         """Estimated time that pruning has saved: the rest of the pruned trials at their own pace."""
-        return self.results.saving.seconds or 0.0
+        return self.results.pruning["saved_seconds"]
 
     @cached_property
     def figures(self) -> dict[str, Picture]:

@@ -140,7 +140,5 @@ class OptunaSweeperConf:
     """Share of failed trials above which the sweep ends. It is taken over five trials or more."""
     params: dict[str, Any] | None = field(default_factory=dict)
     """Search space: values, `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, or `tag(log, interval(a, b))`."""
-    search_space: dict[str, Any] | None = None
-    """The search space in the older form of Hydra's plugin."""
     custom_search_space: str | None = None
     """Dotted path of a function `(config, trial) -> None` that asks the trial for more parameters."""

@@ -17,7 +17,7 @@ from hexlit.files import read_json
 from hexlit.settings import RANGE, check_number
 from hexlit.tuning.config import DIRECTION_OF_MODE, OptunaSweeperConf, SweepConfig, directions_of
 from hexlit.tuning.samplers import build_pruner, plain
-from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render, space_from_mapping
+from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render
 from hexlit.tuning.storage import file_of, hidden_password, kind_of, refuse_password_in
 from hexlit.tuning.study import SPACE
 from hexlit.tuning.sweep_folder import SWEEP_FILE
@@ -137,9 +137,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
 
     judged = _checked(config)
     params = plain(settings["params"]) or {}
-    older = space_from_mapping(plain(settings["search_space"])) if settings["search_space"] and not params else {}
-    swept, fixed = parse_space([*arguments_of(params), *arguments])
-    space = {name: result for name, result in {**older, **swept}.items() if name not in fixed}
+    space, fixed = parse_space([*arguments_of(params), *arguments])
     custom = _function(settings["custom_search_space"])
     if not space and custom is None:
         raise UsageError("hydra.sweeper.params: nothing to search; choose sweep=NAME, or write KEY=interval(a,b)")

@@ -18,7 +18,6 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 from hexlit.tuning.config import OptunaSweeperConf
-from hexlit.tuning.samplers import SAMPLERS
 
 _ALIAS = "hydra_plugins.hexlit"
 
@@ -65,8 +64,6 @@ def register() -> None:
     store = ConfigStore.instance()
     target = f"{_ALIAS}.{OptunaSweeper.__name__}"
     store.store(group="hydra/sweeper", name="optuna", node=OptunaSweeperConf(_target_=target), provider="hexlit")
-    for name, node in SAMPLERS.items():
-        store.store(group="hydra/sweeper/sampler", name=name, node=node, provider="hexlit")
 
 
 def registered() -> type[OptunaSweeper]:

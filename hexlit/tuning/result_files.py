@@ -81,7 +81,6 @@ def as_document(results: SweepResults) -> dict[str, Any]:
         "best_value": None if best is None else ranked_value(best, ranking),
         "best_after_seconds": best.ended - facts.started if known else None,  # type: ignore[union-attr, operator]
     }
-    saving = results.saving
     document: dict[str, Any] = plain(
         {
             "version": VERSION,
@@ -94,11 +93,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
             **{name: getattr(facts, name) for name in ("started", "finished", "seconds")},
             "counts": results.counts,
             "progress": {**asdict(results.progress), **found},
-            "pruning": {
-                "saved_seconds": saving.seconds,
-                "estimated_trials": saving.trials,
-                "unknown_trials": saving.unknown,
-            },
+            "pruning": results.pruning,
             "ranking": {
                 "by": ranking.by,
                 "reason": ranking.reason,

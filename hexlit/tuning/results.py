@@ -123,21 +123,6 @@ def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
 
 
 @dataclass(frozen=True)
-class Saving:
-    """Time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own seconds per epoch.
-
-    A trial that knows the cost of its start and its time budget reports its own estimate.
-    """
-
-    seconds: float
-    """Sum over the pruned trials that have an estimate."""
-    trials: int
-    """Their number."""
-    unknown: int
-    """Pruned trials whose epochs or seconds are not known."""
-
-
-@dataclass(frozen=True)
 class Progress:
     """How far a sweep is."""
 
@@ -152,11 +137,15 @@ class Progress:
     """Number of the best trial so far."""
 
 
-def time_saved(trials: Sequence[TrialResult]) -> Saving:
-    """The time that pruning saved; see `Saving`."""
+def time_saved(trials: Sequence[TrialResult]) -> dict[str, float]:
+    """The time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own seconds per epoch.
+
+    A trial that knows the cost of its start and its time budget reports its own estimate. `saved_seconds` is the sum
+    over `estimated_trials` pruned trials; the epochs or the seconds of `unknown_trials` more are not known.
+    """
     pruned = [_saved(trial) for trial in trials if trial.state == PRUNED]
     known = [seconds for seconds in pruned if seconds is not None]
-    return Saving(sum(known), len(known), len(pruned) - len(known))
+    return {"saved_seconds": sum(known), "estimated_trials": len(known), "unknown_trials": len(pruned) - len(known)}
 
 
 def _saved(trial: TrialResult) -> float | None:
@@ -198,7 +187,8 @@ class SweepResults:
     comparable: str | None
     """Metric that compares trials with differing loss weights, such as `val.comparable_loss`; None without one."""
     ranking: Ranking
-    saving: Saving
+    pruning: Mapping[str, float]
+    """See `time_saved`."""
     progress: Progress
     problems: tuple[str, ...]
     """Things that could not be read, one line each."""
@@ -331,9 +321,9 @@ def _results(
     done = counts[COMPLETE] + counts[PRUNED] + counts[FAILED]
     lists = tuple(objectives), tuple(parameters), tuple(trials)
     progress = Progress(done, asked, counts[RUNNING], left.get(state), ranking.best)
-    saving = time_saved(trials)
+    pruning = time_saved(trials)
     return SweepResults(
-        folder, tuned, state, facts, *lists, split, comparable, ranking, saving, progress, tuple(problems)
+        folder, tuned, state, facts, *lists, split, comparable, ranking, pruning, progress, tuple(problems)
     )
 
 
@@ -352,47 +342,28 @@ def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective
     return next((split for split in (*wanted, "val", "train", *sorted(known)) if split in known), None)
 
 
-@dataclass(frozen=True)
-class PrunedTrial:
-    """One trial that was pruned."""
+def pruned_trials(results: SweepResults) -> list[dict[str, object]]:
+    """A row for each pruned trial that had reported a value, in the order of their numbers.
 
-    number: int
-    epochs: int
-    """Epochs that it was given; parts of the budget in a sweep that compares by budget."""
-    best: float
-    """The best value that it had reported."""
-    median: float | None
-    """Median over the trials that were complete by then, after equally many epochs; None without such trials."""
-    compared: int
-    """Number of those complete trials."""
-    saved_seconds: float | None
-    params: Mapping[str, object]
-
-    def reason(self, metric: str) -> str:
-        """One sentence about it; `metric` is the reported metric."""
-        reached = f"trial {self.number}: at best {metric} {self.best:.4g} in {self.epochs} epochs"
-        if self.median is None:
-            return f"{reached}, with no complete trial to compare with"
-        trials = "trial" if self.compared == 1 else "trials"
-        return f"{reached}; the median of {self.compared} complete {trials} was {self.median:.4g}"
-
-
-def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
-    """The pruned trials of a sweep, in the order of their numbers.
-
-    The median is the value that the median pruners use; other pruners have their own rules.
+    `trial`, `epochs` (parts of the budget in a sweep that compares by budget), `best` of the reported values, `median`
+    over the trials that were complete by then, after equally many epochs (None without such trials), their number
+    `compared`, `saved_seconds`, all in one sentence (`why`), and the parameters. The median is the value that the
+    median pruners use; other pruners have their own rules.
     """
     better = max if results.objectives[0].direction == MAXIMIZE else min
+    metric = results.facts.monitor or results.objectives[0].name
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-    result = []
+    rows = []
     for trial in sorted(results.trials, key=lambda trial: trial.number):
         reported = {step: value for step, value in trial.intermediate.items() if math.isfinite(value)}
         if trial.state != PRUNED or not reported:
             continue
-        step, end = max(reported), trial.ended or math.inf
+        best, step, end = better(reported.values()), max(reported), trial.ended or math.inf
         there = [other for other in complete if step in other.intermediate and (other.ended or 0.0) <= end]
-        others = [other.intermediate[step] for other in there]
-        middle = median(others) if others else None
-        facts = (middle, len(others), trial.saved_seconds, trial.params)
-        result.append(PrunedTrial(trial.number, step + 1, better(reported.values()), *facts))
-    return result
+        middle = median(other.intermediate[step] for other in there) if there else None
+        compared = f"the median of {len(there)} complete trials was {middle:.4g}" if there else "no trial was complete"
+        row: dict[str, object] = {"trial": trial.number, "epochs": step + 1, "best": best, "median": middle}
+        row |= {"compared": len(there), "saved_seconds": trial.saved_seconds}
+        why = f"trial {trial.number}: at best {metric} {best:.4g} in {step + 1} epochs; {compared}"
+        rows.append(row | {"why": why} | dict(trial.params))
+    return rows

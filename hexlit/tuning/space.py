@@ -96,14 +96,6 @@ def quoted(text: str) -> str:
     return QuotedString(text, quote).with_quotes()
 
 
-def space_from_mapping(mapping: Mapping[str, Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
-    """The older form: parameter -> {type: float | int | categorical, low, high, log, step, choices}.
-
-    Raises `UsageError` when an entry cannot be searched.
-    """
-    return {str(name): _from_facts(str(name), facts) for name, facts in mapping.items()}
-
-
 def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
     """All values of every parameter, both ends included; raises `UsageError` where they cannot be counted."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
@@ -216,20 +208,6 @@ def _choice(name: str, element: Any) -> "CategoricalChoiceType":
     if element is None or isinstance(element, bool | int | float):
         return element
     raise UsageError(f"{name}: a {type(element).__name__} cannot be a choice")
-
-
-def _from_facts(name: str, facts: Mapping[str, Any]) -> "BaseDistribution":
-    try:
-        kind = str(getattr(facts.get("type"), "name", facts.get("type")))
-        if kind == "categorical":
-            return _categories(name, facts["choices"])
-        number = {"int": int, "float": float}[kind]
-        step = facts.get("step")
-        step = None if step is None else number(step)
-        return _numbers(name, number(facts["low"]), number(facts["high"]), step, log=bool(facts.get("log")))
-    except (AttributeError, KeyError, TypeError) as error:
-        needs = "a type (float, int or categorical) with low and high, or with choices"
-        raise UsageError(f"{name}: {facts!r} is no search space; it needs {needs}") from error
 
 
 def _is_literal(text: str) -> bool:

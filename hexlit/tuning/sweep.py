@@ -202,7 +202,7 @@ class Sweep:
             return None
         try:
             trial = begin_trial(self._study, plan.space, plan.n_trials)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise UsageError(f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)") from error
         if trial is None:
             return self._begin()  # another process has begun it; perhaps there is one more

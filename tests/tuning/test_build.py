@@ -10,8 +10,9 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from hexlit.errors import UsageError
 from hexlit.tuning.config import directions_of
-from hexlit.tuning.samplers import SAMPLERS, build_pruner, build_sampler
+from hexlit.tuning.samplers import build_pruner, build_sampler
 
+SAMPLERS = Path(__file__).parents[2] / "conf" / "hydra" / "sweeper" / "sampler"
 PRUNERS = Path(__file__).parents[2] / "conf" / "hydra" / "sweeper" / "pruner"
 SPACE = {"x": FloatDistribution(0, 1), "n": IntDistribution(1, 8)}
 
@@ -24,9 +25,9 @@ def draws(sampler: optuna.samplers.BaseSampler, trials: int = 14) -> list[dict[s
     return [trial.params for trial in study.trials]
 
 
-@pytest.mark.parametrize("name", sorted(set(SAMPLERS) - {"grid"}))
+@pytest.mark.parametrize("name", sorted({path.stem for path in SAMPLERS.glob("*.yaml")} - {"grid", "motpe"}))
 def test_every_sampler_proposes_and_is_reproducible(name: str) -> None:
-    node = OmegaConf.structured(SAMPLERS[name])
+    node = OmegaConf.load(SAMPLERS / f"{name}.yaml")
     once, again = (draws(build_sampler(node, SPACE, seed=5)) for _ in range(2))
     assert once == again
     assert len({tuple(params.values()) for params in once}) > 10
@@ -35,27 +36,20 @@ def test_every_sampler_proposes_and_is_reproducible(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tpe", "random", "cmaes", "nsgaii"])
 def test_a_resumed_sampler_does_not_repeat_itself(name: str) -> None:
-    node = OmegaConf.structured(SAMPLERS[name])
+    node = OmegaConf.load(SAMPLERS / f"{name}.yaml")
     first = draws(build_sampler(node, SPACE, seed=5), 3)
     assert first != draws(build_sampler(node, SPACE, seed=5, trials_before=3), 3)
 
 
-def test_settings_of_the_stock_plugin_are_taken(recwarn: pytest.WarningsRecorder) -> None:
-    stock = {"_target_": "optuna.samplers.TPESampler", "seed": 3, "consider_prior": True, "prior_weight": 1.0}
-    stock |= {"consider_magic_clip": True, "consider_endpoints": False, "n_startup_trials": 4, "multivariate": False}
-    assert isinstance(build_sampler(stock, SPACE, seed=None), optuna.samplers.TPESampler)
-    assert [str(warning.message) for warning in recwarn if issubclass(warning.category, FutureWarning)] == []
-
-
 def test_the_grid_is_that_of_the_space() -> None:
     space = {"a": CategoricalDistribution([1, 2]), "b": IntDistribution(0, 2)}
-    sampler = build_sampler(OmegaConf.structured(SAMPLERS["grid"]), space, seed=1)
+    sampler = build_sampler(OmegaConf.load(SAMPLERS / "grid.yaml"), space, seed=1)
     study = optuna.create_study(sampler=sampler)
     for _ in range(6):
         study.tell(study.ask(dict(space)), 0.0)
     assert len({tuple(sorted(trial.params.items())) for trial in study.trials}) == 6
     with pytest.raises(UsageError, match="x"):
-        build_sampler(OmegaConf.structured(SAMPLERS["grid"]), SPACE, seed=1)
+        build_sampler(OmegaConf.load(SAMPLERS / "grid.yaml"), SPACE, seed=1)
 
 
 @pytest.mark.parametrize("path", sorted(PRUNERS.glob("*.yaml")), ids=lambda path: path.stem)

@@ -240,7 +240,7 @@ def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace() -> None:
             one("complete", 10, 20, 10.0),
         ]
     )
-    assert (saving.seconds, saving.trials, saving.unknown) == (182.0, 2, 2)
+    assert saving == {"saved_seconds": 182.0, "estimated_trials": 2, "unknown_trials": 2}
 
 
 def test_a_torn_end_of_the_journal_costs_nothing(tmp_path: Path) -> None:

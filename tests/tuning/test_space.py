@@ -21,7 +21,7 @@ from optuna.distributions import (
 )
 
 from hexlit.errors import UsageError
-from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render, space_from_mapping
+from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render
 
 TRICKY = st.text(st.sampled_from("\\'\"[]{}(),:=$ \t\nab1.-+~#é")) | st.text(st.characters(codec="utf-8"))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TRICKY
@@ -161,7 +161,8 @@ LISTS = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3), max_lea
 
 @given(st.lists(LISTS, max_size=3) | st.dictionaries(KEYS, LISTS))
 def test_lists_and_dictionaries_are_searched_as_themselves(value: Any) -> None:
-    choices = space_from_mapping({"x": {"type": "categorical", "choices": [value, 1]}})["x"]
+    space, _ = parse_space([f"{render('x', value)},1"])
+    choices = space["x"]
     assert isinstance(choices, CategoricalDistribution)
     assert isinstance(choices.choices[0], str)
     assert read(render("x", choices.choices[0])) == read(render("x", value)) == value
@@ -190,43 +191,6 @@ def test_the_values_of_the_configuration_are_written_for_hydra() -> None:
     assert arguments_of({"lr": "interval(0,1)", "a": None, "b": 3, "c": True, "d": ["x", 1]}) == (
         ["lr=interval(0,1)", "a=null", "b=3", "c=true", "d=[x,1]"]
     )
-
-
-@pytest.mark.parametrize(
-    ("facts", "expected"),
-    [
-        ({"type": "float", "low": 0, "high": 1}, FloatDistribution(0.0, 1.0)),
-        ({"type": "float", "low": 0.1, "high": 1, "log": True}, FloatDistribution(0.1, 1.0, log=True)),
-        ({"type": "float", "low": 0, "high": 1, "step": 0.3}, FloatDistribution(0.0, 0.9, step=0.3)),
-        ({"type": "int", "low": 1.0, "high": 8}, IntDistribution(1, 8)),
-        ({"type": "int", "low": 1, "high": 8, "step": 3}, IntDistribution(1, 7, step=3)),
-        ({"type": "int", "low": 1, "high": 8, "log": True}, IntDistribution(1, 8, log=True)),
-        ({"type": "categorical", "choices": ["a", None, 2]}, CategoricalDistribution(["a", None, 2])),
-    ],
-)
-def test_the_older_form_means_the_same(facts: dict[str, Any], expected: BaseDistribution) -> None:
-    assert space_from_mapping({"x": facts}) == {"x": expected}
-
-
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({"type": "floaty", "low": 0, "high": 1}, "floaty"),
-        ({"low": 0, "high": 1}, "type"),
-        ({"type": "float", "high": 1}, "low"),
-        ({"type": "float", "low": 2, "high": 1}, "low <= high"),
-        ({"type": "float", "low": 0, "high": 1, "log": True}, "low"),
-        ({"type": "float", "low": 1, "high": 2, "log": True, "step": 0.1}, "step"),
-        ({"type": "categorical"}, "choices"),
-        ({"type": "categorical", "choices": []}, "no choice"),
-        ({"type": "categorical", "choices": [object()]}, "object cannot be a choice"),
-        ("float", "no search space"),
-    ],
-)
-def test_a_mistake_in_the_older_form_names_its_parameter(facts: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words) as caught:
-        space_from_mapping({"net.lr": facts})
-    assert str(caught.value).startswith("net.lr: ")
 
 
 def test_a_grid_holds_every_value_and_both_ends() -> None:
