@@ -36,7 +36,7 @@ from hexlit.tasks.hex.module import HexModule, Positions
 from hexlit.training.batches import batch_size, parts_of
 from hexlit.training.distributed import precision_arguments
 from hexlit.training.module import TrainedModule
-from hexlit.training.phases import Display, PhaseClock
+from hexlit.training.phases import PhaseClock, RunDisplay
 from hexlit.training.task import Session, Task
 from hexlit.training.usage import PARTS, StepClock
 
@@ -80,7 +80,7 @@ def positions_trainee(subject: Subject, data: Iterable[Any] | None = None) -> Tr
 
 
 @contextmanager
-def task_trainee(name: str, make: Callable[[], Task], display: Display) -> Iterator[Trainee]:
+def task_trainee(name: str, make: Callable[[], Task], display: RunDisplay) -> Iterator[Trainee]:
     """The task from `make`, new at every call, on the first batches of its data; all are closed in the end."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
 

@@ -63,7 +63,7 @@ class PackedLinear(NamedTuple):
         return torch.addmm(self.bias, x, self.weight)
 
 
-class PackedBlock(NamedTuple):
+class FusedBlock(NamedTuple):
     """A residual block."""
 
     convs: list[PackedConv]
@@ -120,7 +120,7 @@ class FusedForward:
         value = self.value_last(summary[:, width + 1 :].relu())
         return logits, value.squeeze(1)
 
-    def _apply_block(self, block: PackedBlock, x: Tensor) -> Tensor:
+    def _apply_block(self, block: FusedBlock, x: Tensor) -> Tensor:
         inner = x
         for conv in block.convs[:-1]:
             inner = conv(inner, "relu")
@@ -154,12 +154,12 @@ class FusedForward:
         packed = torch.ops.mkldnn._reorder_convolution_weight(weight, padding, [1, 1], [1, 1], 1, shape)
         return PackedConv(packed, bias.to(self.dtype), padding)
 
-    def _block(self, block: ResidualBlock) -> PackedBlock:
+    def _block(self, block: ResidualBlock) -> FusedBlock:
         convs = [self._conv(cast(ConvNorm, layer)) for layer in block.layers]
         bias = _linears([block.bias.linear]) if block.bias is not None else None
         if block.gate is None:
-            return PackedBlock(convs, bias, None)
-        return PackedBlock(convs, bias, (_linears([block.gate.squeeze]), _linears([block.gate.excite])))
+            return FusedBlock(convs, bias, None)
+        return FusedBlock(convs, bias, (_linears([block.gate.squeeze]), _linears([block.gate.excite])))
 
 
 def _linears(layers: list[nn.Linear]) -> PackedLinear:

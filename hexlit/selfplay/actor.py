@@ -28,7 +28,7 @@ from hexlit.selfplay.play import (
     CONNECTED,
     PLAYING,
     SLOT,
-    Games,
+    GameArrays,
     advance_games,
     compiled_rules,
     empty_games,
@@ -41,7 +41,7 @@ Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
 _ARRAYS = ("moves", "values", "simulations", "policies", "surprises")
-"""Arrays of `Games` in a snapshot."""
+"""Arrays of `GameArrays` in a snapshot."""
 
 _FACTS = ("game_id", "winner", "opening", "network_version", "would_resign", "may_resign")
 """Fields of SLOT in a record."""
@@ -145,7 +145,7 @@ class SelfPlayCounts:
 class _Group(NamedTuple):
     """Games that go into one call of the evaluator: views of the arrays of all games, and the batch."""
 
-    state: Games
+    state: GameArrays
     stones: Stones
     tree: Tree
     walk: Stones
@@ -276,7 +276,7 @@ class SelfPlay:
 
     def _group(self, own: slice) -> _Group:
         return _Group(
-            state=Games._make(array[own] for array in self._state),
+            state=GameArrays._make(array[own] for array in self._state),
             stones=Stones._make(array[own] for array in self._stones),
             tree=Tree._make(array[own] for array in self._tree),
             walk=empty_stones(own.stop - own.start, self.settings.size),

@@ -77,7 +77,7 @@ SLOT = np.dtype(
 """State of one of the parallel games."""
 
 
-class Games(NamedTuple):
+class GameArrays(NamedTuple):
     """G games in progress, with room for T moves each; policies are over the board's actions."""
 
     slot: NDArray[np.void]
@@ -104,11 +104,13 @@ def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> R
     return Rules(seed=seed, full_simulations=search.simulations, **settings)
 
 
-def empty_games(games: int, plies: int, actions: int) -> Games:
+def empty_games(games: int, plies: int, actions: int) -> GameArrays:
     """Room for `games` games of up to `plies` moves."""
     shapes = {"slot": (games,), "policies": (games, plies, actions), "row": (games, actions)}
     kinds = {"slot": SLOT, "moves": np.int16, "simulations": np.int16}
-    return Games._make(np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32)) for one in Games._fields)
+    return GameArrays._make(
+        np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32)) for one in GameArrays._fields
+    )
 
 
 FULL, FAST = 0, 1
@@ -123,7 +125,7 @@ def temperature(ply: int, rules: Rules) -> float:
 
 
 @uncounted_device_function
-def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
+def begin_search(games: GameArrays, tree: Tree, g: int, rules: Rules) -> None:
     """Start the search for the next move of game `g`, with its draw of a full or a fast budget.
 
     Fast moves are played at full strength (Wu 2019): they teach no policy, so exploring there would only blur the
@@ -138,7 +140,7 @@ def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
 
 
 @kernel
-def start_game(games: Games, stones: Stones, tree: Tree, g: int, rules: Rules, table: Geometry) -> None:
+def start_game(games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rules, table: Geometry) -> None:
     """Begin the game of slot `g`, in which only its number is set: its random opening, if any, and its first search."""
     slot = games.slot[g]
     game_id = int(slot.game_id)
@@ -193,7 +195,7 @@ def sampled_action(policy: NDArray[np.float32], temperature: float, draw: float)
 
 
 @inline
-def may_gamble(games: Games, g: int, colour: int) -> bool:
+def may_gamble(games: GameArrays, g: int, colour: int) -> bool:
     """Whether `colour` has not gambled in game `g` yet; from now on it has."""
     slot = games.slot[g]
     if colour > 0:
@@ -223,7 +225,7 @@ def gambled_action(tree: Tree, g: int, k: np.uint64) -> int:
 
 
 @inline
-def looks_lost(games: Games, g: int, value: float, colour: int, rules: Rules) -> bool:
+def looks_lost(games: GameArrays, g: int, value: float, colour: int, rules: Rules) -> bool:
     """Count the successive moves with a lost value for `colour`; True if it resigns now."""
     slot = games.slot[g]
     lost = value < -rules.resign_threshold
@@ -251,7 +253,7 @@ def divergence(policy: NDArray[np.float32], prior: NDArray[np.float32]) -> float
 
 @uncounted_device_function
 def finish_move(
-    games: Games, stones: Stones, tree: Tree, g: int, rules: Rules, params: Params, table: Geometry
+    games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rules, params: Params, table: Geometry
 ) -> None:
     """Make the move that the finished search of game `g` found, and begin the next search or end the game."""
     slot, row = games.slot[g], games.row[g]
@@ -287,7 +289,7 @@ def finish_move(
 def advance_games(
     first: int,
     last: int,
-    games: Games,
+    games: GameArrays,
     stones: Stones,
     tree: Tree,
     walk: Stones,
@@ -315,7 +317,7 @@ def advance_games(
 
 
 @uncounted_kernel
-def restart_searches(games: Games, tree: Tree, rules: Rules) -> None:
+def restart_searches(games: GameArrays, tree: Tree, rules: Rules) -> None:
     """Start the running searches again, because the network has changed."""
     for g in range(tree.game.size):
         begin_search(games, tree, g, rules)

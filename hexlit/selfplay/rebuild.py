@@ -40,7 +40,7 @@ class ReplyBatch(NamedTuple):
     """Policy target of the game's next position, in the frame of this one; zeros if unknown, `[B, A]`."""
 
 
-class Positions(Protocol):
+class PositionSource(Protocol):
     """Numbered positions, rebuilt on demand."""
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
@@ -54,7 +54,7 @@ Batches = Sequence[NDArray[T]] | NDArray[T]
 class Part(NamedTuple):
     """The share of some positions in each batch of an epoch."""
 
-    positions: Positions
+    positions: PositionSource
     rows: Batches[np.int64]
     """Numbers of the positions."""
     turned: Batches[np.bool_]
@@ -62,7 +62,7 @@ class Part(NamedTuple):
 
 
 def drawn_part(
-    random: Generator, positions: Positions, rows: Ints, ends: Ints, weights: NDArray[np.float64] | None = None
+    random: Generator, positions: PositionSource, rows: Ints, ends: Ints, weights: NDArray[np.float64] | None = None
 ) -> Part:
     """Draws from `rows` of `positions` `[P]`, each equally often or in proportion to its weight, up to one.
 

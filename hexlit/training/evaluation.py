@@ -20,7 +20,7 @@ from hexlit.training.batches import whole_size
 from hexlit.training.budget import budgets
 from hexlit.training.checkpoints import read_checkpoint
 from hexlit.training.config import TrainerConfig
-from hexlit.training.phases import Display, PhaseClock
+from hexlit.training.phases import PhaseClock, RunDisplay
 from hexlit.training.task import Evaluation
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class EpochPhases(L.Callback):
     """Times an epoch's steps as the phase `training` and its validation as `validation`; shows the results."""
 
     def __init__(
-        self, clock: PhaseClock, display: Display, unit: str = "examples", shown: Collection[str] = ("loss",)
+        self, clock: PhaseClock, display: RunDisplay, unit: str = "examples", shown: Collection[str] = ("loss",)
     ) -> None:
         """Rows go to `clock`, mean losses and the validation figures named in `shown` to `display`.
 
@@ -130,7 +130,7 @@ class EvaluationPhase(L.Callback):
         measured_after: epochs done at the latest measurement; None before.
     """
 
-    def __init__(self, measured: Evaluation, clock: PhaseClock, display: Display) -> None:
+    def __init__(self, measured: Evaluation, clock: PhaseClock, display: RunDisplay) -> None:
         """Measure as `measured` says; rows go to `clock`, figures to `display`."""
         self.target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
         self._measure = measured.measure

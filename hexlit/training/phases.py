@@ -335,7 +335,7 @@ class PhaseClock:
             write_table(self.path, ("epoch", "phase", *PhaseTotals().as_dict(self.units)), rows)
 
 
-class Display(PhaseListener, Protocol):
+class RunDisplay(PhaseListener, Protocol):
     """Shows the phases of a run, its losses and its figures; in its `with` block it may take over the terminal."""
 
     def update(

@@ -29,7 +29,7 @@ from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPha
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import FiniteGuard
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
-from hexlit.training.phases import COMPILING, FINISHING, SAVING, Display
+from hexlit.training.phases import COMPILING, FINISHING, SAVING, RunDisplay
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
 from hexlit.training.usage import RunUsage
 
@@ -62,7 +62,7 @@ def run(
     task: Task,
     folder: Path,
     profile: DeviceProfile,
-    display_from: Callable[[int], Display],
+    display_from: Callable[[int], RunDisplay],
     options: RunOptions | None = None,
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which is also written there as `summary.json`.
@@ -102,7 +102,7 @@ class _Run:
     options: RunOptions
     first_epoch: int
 
-    def set_up(self, started: float, display: Display) -> None:
+    def set_up(self, started: float, display: RunDisplay) -> None:
         """Begin the clock at `started`, and make the task, the loggers and the Trainer, in this order."""
         config, task, options = self.config, self.task, self.options
         self.usage = RunUsage(self.folder, self.profile, task.units)

@@ -14,7 +14,7 @@ from hexlit.tracking.metric_names import Metric
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
-from hexlit.training.phases import Display, Phase, PhaseClock
+from hexlit.training.phases import Phase, PhaseClock, RunDisplay
 
 
 class RunSettings(Protocol):
@@ -38,7 +38,7 @@ class Session:
     profile: DeviceProfile
     clock: PhaseClock
     """Times the phases, including the task's own ones."""
-    display: Display
+    display: RunDisplay
     first_epoch: int
     """First epoch of this session."""
     trial: bool

@@ -22,7 +22,7 @@ from hexlit.tuning.processes import (
     GIB,
     WITH_THE_SWEEP,
     Attempt,
-    Ending,
+    AttemptEnd,
     Launches,
     Limits,
     NoProcessError,
@@ -109,7 +109,7 @@ class Attempts:
         with self._lock:
             self._running[trial.number] = attempt
 
-    def bring_to_end(self, trial: Trial, overrides: list[str]) -> Ending:
+    def bring_to_end(self, trial: Trial, overrides: list[str]) -> AttemptEnd:
         """Work on `trial`, once more with half the micro-batch where it runs out of memory."""
         try:
             ending = self._attempt(trial, overrides, f"trial-{trial.number:03d}")
@@ -126,7 +126,7 @@ class Attempts:
             ending = WITH_THE_SWEEP  # the sweep ends, and says why
         except Exception as error:  # a full disk: no harm to the other trials
             log.exception("trial %d", trial.number)
-            ending = Ending(failure=named(error))
+            ending = AttemptEnd(failure=named(error))
         finally:
             with self._lock:
                 self._running.pop(trial.number, None)
@@ -134,7 +134,7 @@ class Attempts:
         self._device_peak = larger(self._device_peak, ending.device_peak_bytes)
         return ending
 
-    def _attempt(self, trial: Trial, overrides: list[str], name: str) -> Ending:
+    def _attempt(self, trial: Trial, overrides: list[str], name: str) -> AttemptEnd:
         self.expect(trial, overrides)
         attempt = self._running[trial.number]
         self._take_slot(attempt)

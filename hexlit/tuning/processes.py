@@ -69,7 +69,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Ending:
+class AttemptEnd:
     """The end of an attempt, seen from outside; the study has what the trial itself has told."""
 
     failure: str | None = None
@@ -81,7 +81,7 @@ class Ending:
     device_peak_bytes: int | None = None
 
 
-WITH_THE_SWEEP = Ending(failure="interrupted with the sweep", interrupted=True)
+WITH_THE_SWEEP = AttemptEnd(failure="interrupted with the sweep", interrupted=True)
 
 
 class NoProcessError(Exception):
@@ -144,7 +144,7 @@ class TrialProcess:
                 slot.close()  # the trial's process holds it from now on
         self._lifeline.started()
 
-    def wait(self, limits: Limits, stop: threading.Event) -> Ending:
+    def wait(self, limits: Limits, stop: threading.Event) -> AttemptEnd:
         """Wait for the end, which comes at the `limits`, and soon after `stop` is set."""
         began = time.monotonic()
         process, folder = self._process, self._attempt.folder
@@ -160,7 +160,7 @@ class TrialProcess:
             lines = (folder / CONSOLE).read_text(encoding="utf-8", errors="replace").strip().splitlines()
             failure = f"{failure}: {lines[-1].strip()[:300]}" if lines else failure
         interrupted = failure is not None and stop.is_set()
-        return Ending(failure, interrupted, time.monotonic() - began, **self._peaks)
+        return AttemptEnd(failure, interrupted, time.monotonic() - began, **self._peaks)
 
     def _watch(self, limits: Limits, stop: threading.Event) -> str | None:
         """Why the process failed, or None where its exit code is 0."""
@@ -216,7 +216,7 @@ class Launches:
         self._stop = stop
         self._one_by_one = threading.Semaphore(1_000_000 if at_once else 1)
 
-    def run(self, attempt: Attempt) -> Ending:
+    def run(self, attempt: Attempt) -> AttemptEnd:
         """Launch the attempt, and wait for its end or that of the sweep."""
         if attempt.slot is not None:
             attempt.slot.close()
@@ -232,7 +232,7 @@ class Launches:
                 thread.join(_LOOK_EVERY)
                 if self._stop.is_set():
                     return WITH_THE_SWEEP
-            return Ending(failure=told[0], seconds=time.monotonic() - began)
+            return AttemptEnd(failure=told[0], seconds=time.monotonic() - began)
         finally:
             self._one_by_one.release()
 

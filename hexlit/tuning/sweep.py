@@ -27,7 +27,7 @@ from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
-from hexlit.tuning.processes import SLURM, Ending, clean, first_line, named
+from hexlit.tuning.processes import SLURM, AttemptEnd, clean, first_line, named
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
 from hexlit.tuning.samplers import build_sampler
@@ -159,7 +159,7 @@ class Sweep:
 
     def _work(self) -> None:
         plan = self._plan
-        running: dict[Future[Ending], Trial] = {}
+        running: dict[Future[AttemptEnd], Trial] = {}
         with ThreadPoolExecutor(plan.n_jobs, "trial") as pool:
             try:
                 news: list[str] = []
@@ -222,7 +222,7 @@ class Sweep:
         failed = sum(trial.state == TrialState.FAIL for trial in done)
         return failed > self._plan.max_failure_rate * max(len(done), _FEWEST_JUDGED)
 
-    def _settle(self, trial: Trial, ending: Ending) -> str:
+    def _settle(self, trial: Trial, ending: AttemptEnd) -> str:
         """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
         known = noted(self._study, trial)
         if known.state == TrialState.RUNNING:
@@ -298,7 +298,7 @@ def _without_password(config: DictConfig) -> DictConfig:
     return shown
 
 
-def reason(ending: Ending, said: str | None) -> str:
+def reason(ending: AttemptEnd, said: str | None) -> str:
     """Why a trial failed: its own reason, which it has `said`, unless it was ended from outside."""
     seen = ending.failure
     return said if said and (seen is None or seen.startswith("exit code")) else seen or "ended without a value"

@@ -8,7 +8,7 @@ import pytest
 
 from hexlit.accelerate.machine import COLUMNS, ProcessTree, ResourceSample
 from hexlit.tuning import processes
-from hexlit.tuning.processes import GIB, Attempt, Ending, Limits, TrialProcess
+from hexlit.tuning.processes import GIB, Attempt, AttemptEnd, Limits, TrialProcess
 from hexlit.tuning.trial import TrialTicket
 
 WHY = "the driver names none of this container's processes"
@@ -27,7 +27,9 @@ def sleeper(folder: Path) -> str:
     return str(path)
 
 
-def ending(folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int) -> Ending:
+def ending(
+    folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int
+) -> AttemptEnd:
     """A trial that sleeps for a second; the driver reports the device memory `driver`, the trial itself `told`."""
 
     def sample(tree: ProcessTree) -> ResourceSample:

@@ -164,7 +164,7 @@ def _places(side: int, tile: int, width: int, border: int, outside: int) -> Plac
 Evaluate = Callable[[NDArray[np.int8], Floats, Floats], None]
 
 
-class PackedBlock(NamedTuple):
+class WinogradBlock(NamedTuple):
     """A residual block."""
 
     layers: list[Layer]
@@ -221,7 +221,7 @@ class PackedNet:
 
         return evaluate
 
-    def _block_steps(self, part: Part, block: PackedBlock, x: Map) -> list[Step]:
+    def _block_steps(self, part: Part, block: WinogradBlock, x: Map) -> list[Step]:
         steps, inner = [], x
         for number, layer in enumerate(block.layers[:-1]):
             y = part.board(f"inner {number}", layer.channels)
@@ -249,7 +249,7 @@ class PackedNet:
             part.gated(result, gates, bias, x),
         ]
 
-    def _block(self, block: ResidualBlock) -> PackedBlock:
+    def _block(self, block: ResidualBlock) -> WinogradBlock:
         layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]
         bias = None
         if block.bias is not None:
@@ -258,9 +258,9 @@ class PackedNet:
             if block.gate is None:
                 bias.bias[:] += layers[-1].bias
         if block.gate is None:
-            return PackedBlock(layers, bias, None)
+            return WinogradBlock(layers, bias, None)
         squeeze, excite = (packed_linear([layer], self.columns) for layer in (block.gate.squeeze, block.gate.excite))
-        return PackedBlock(layers, bias, (squeeze, excite))
+        return WinogradBlock(layers, bias, (squeeze, excite))
 
 
 NEAR_FLOATS = 2**18
