@@ -122,7 +122,7 @@ CODE_LINES = {
     "search": 1397,
     "bench": 950,
     "api": 1013,
-    "web": 1070,
+    "web": 1032,
     "cluster": 240,
     "planning": 202,
     "tracking": 385,

@@ -77,76 +77,71 @@ class _Numbered(_Strict):
     id: Annotated[int, Field(ge=0, le=2**53)]
 
 
+class _OnBoard(_Numbered):
+    position: PositionText
+
+
+class _OfPlayer(_OnBoard):
+    player: Name
+
+
+class _Searched(_OfPlayer):
+    simulations: Simulations | None = None
+
+
 class Hello(_Numbered):
     """See the table above, also for the following classes."""
 
     do: Literal["hello"]
 
 
-class GetPosition(_Numbered):
+class GetPosition(_OnBoard):
     """The state of a game."""
 
     do: Literal["position"]
-    position: PositionText
 
 
-class Ready(_Numbered):
+class Ready(_OfPlayer):
     """A player that may move soon; only the size of the position and its swap rule count."""
 
     do: Literal["ready"]
-    position: PositionText
-    player: Name
 
 
-class Move(_Numbered):
+class Move(_Searched):
     """A move of a player; unset limits are those of the server."""
 
     do: Literal["move"]
-    position: PositionText
-    player: Name
-    simulations: Simulations | None = None
     seconds: Annotated[float, Field(gt=0, le=3600)] | None = None
 
 
-class Study(_Numbered):
+class Study(_Searched):
     """A search that reports while it grows."""
 
     do: Literal["study"]
-    position: PositionText
-    player: Name
-    simulations: Simulations | None = None
 
 
-class Look(_Numbered):
+class Look(_OfPlayer):
     """An opinion without search."""
 
     do: Literal["look"]
-    position: PositionText
-    player: Name
 
 
-class Openings(_Numbered):
+class Openings(_OfPlayer):
     """The value of each first stone; only the size of the position counts."""
 
     do: Literal["openings"]
-    position: PositionText
-    player: Name
 
 
-class Solve(_Numbered):
+class Solve(_OnBoard):
     """The exact verdict."""
 
     do: Literal["solve"]
-    position: PositionText
 
 
-class Review(_Numbered):
+class Review(_Searched):
     """Every position of a game, judged."""
 
     do: Literal["review"]
-    position: PositionText
-    player: Name
-    simulations: Simulations | None = None
 
 
 class Read(_Numbered):
@@ -170,11 +165,10 @@ class Node(_Strict):
     parent: Annotated[int, Field(ge=-1)]
 
 
-class Write(_Numbered):
+class Write(_OnBoard):
     """A game as a text; `nodes`, whose main line it is, go into formats that know variations."""
 
     do: Literal["write"]
-    position: PositionText
     format: Name
     black: Name = ""
     white: Name = ""

@@ -101,17 +101,9 @@ class BrowserPlayers:
         self._thinkers: OrderedDict[str, Thinker] = OrderedDict()
         self._players: dict[str, tuple[tuple[int, bool], Player]] = {}
 
-    def searches(self, name: str) -> bool:
-        """Whether the player `name` has a tree; raises `UsageError` where there is none of that name."""
-        return self._roster.offer(name).judge is not None
-
-    def is_foreign(self, name: str) -> bool:
-        """Whether the player `name` is a program of its own; raises `UsageError` where there is none of that name."""
-        return self._roster.offer(name).foreign
-
-    def runs_beside(self, name: str) -> bool:
-        """Whether the player `name` moves without the lock; raises `UsageError` where there is none of that name."""
-        return self._roster.offer(name).beside
+    def offer(self, name: str) -> Offer:
+        """The player `name` as it is on offer; raises `UsageError` where there is none of that name."""
+        return self._roster.offer(name)
 
     def knows_swap(self, name: str, size: int) -> bool:
         """Whether the player `name`, who searches, was trained with the swap rule for boards of `size` rows."""

@@ -5,7 +5,7 @@ Each function is called by the holder of the lock, and passes it on between two 
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,20 +30,9 @@ from hexlit.hex.notation import SWAP, format_cell
 from hexlit.hex.solver import Solution, Solver
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.hex.solver.lines import BOTTOM, TOP, Outlook, outlooks
+from hexlit.web import messages
 from hexlit.web.config import WebSettings
-from hexlit.web.messages import (
-    COLOURS,
-    Look,
-    Move,
-    Openings,
-    PositionText,
-    Ready,
-    Review,
-    Study,
-    board_of,
-    check_undecided,
-    state_of,
-)
+from hexlit.web.messages import COLOURS, board_of, check_undecided, state_of
 from hexlit.web.pages import review_entry
 from hexlit.web.players import BrowserPlayers, FairLock, passing
 
@@ -65,9 +54,7 @@ class Thinking:
         self._settings = settings
         self._verdicts = verdicts
 
-    def answers(
-        self, request: Ready | Move | Study | Look | Openings | Review, stopped: Callable[[], bool]
-    ) -> Iterator[Answer]:
+    def answers(self, request: messages.Thinking, stopped: Callable[[], bool]) -> Iterator[Answer]:
         """The answers to `request`, see `hexlit.web.messages`; ends early where `stopped` says so.
 
         Raises:
@@ -76,17 +63,17 @@ class Thinking:
         board = board_of(request.position)
         until = passing(self._lock, stopped)
         match request:
-            case Ready():
+            case messages.Ready():
                 yield self._ready(request.player, board)
-            case Move():
+            case messages.Move():
                 yield self._move(request, board, until, stopped)
-            case Study():
+            case messages.Study():
                 yield from self._study(request, board, until)
-            case Look():
+            case messages.Look():
                 yield self._look(request.player, board)
-            case Openings():
+            case messages.Openings():
                 yield self._openings(request.player, board, until)
-            case Review():
+            case messages.Review():
                 yield from self._review(request, board, until)
 
     def _thinker(self, name: str, board: Board) -> Thinker:
@@ -95,13 +82,15 @@ class Thinking:
 
     def _ready(self, name: str, board: Board) -> Answer:
         """Have the player `name` loaded and compiled; one without a search needs nothing."""
-        if self._players.searches(name):
+        if self._players.offer(name).judge is not None:
             self._thinker(name, board)
         return {"type": "ready", "final": True}
 
-    def _move(self, request: Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]) -> Answer:
+    def _move(
+        self, request: messages.Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]
+    ) -> Answer:
         check_undecided(board)
-        if not self._players.searches(request.player):
+        if self._players.offer(request.player).judge is None:
             return self._move_of_player(request, board, stopped)
         thinker = self._thinker(request.player, board)
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
@@ -109,22 +98,22 @@ class Thinking:
         if opens_fairly(thinker, board):
             values, _ = opening_values(thinker, board.size, enough)
             cell = fairest(values)
-            return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
+            return played(board, cell) | {"value": -abs(values[cell]), "found": None}
         simulations = request.simulations or self._settings.search.simulations
         if self._settings.solver:
             with self._lock.aside():
                 solution = self._verdicts.proof(board, min(seconds, self._settings.proof_seconds), stopped)
             proved = proved_move(solution, thinker, board.cells, board.to_move, swap=board.may_swap)
             if proved is not None:
-                return played(request, board, proved.action) | {"value": proved.value, "found": None}
+                return played(board, proved.action) | {"value": proved.value, "found": None}
         thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=enough)
         move = thought.action
         value = thought.value
         if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
             move, value = board.size**2, -value
-        return played(request, board, move) | {"value": value, "found": _found(thinker, board.size)}
+        return played(board, move) | {"value": value, "found": _found(thinker, board.size)}
 
-    def _move_of_player(self, request: Move, board: Board, stopped: Callable[[], bool]) -> Answer:
+    def _move_of_player(self, request: messages.Move, board: Board, stopped: Callable[[], bool]) -> Answer:
         try:
             with self._alone(request.player, stopped):
                 player = self._players.player(request.player, board.size, swap=board.swap)
@@ -132,22 +121,23 @@ class Thinking:
         except Forfeit as forfeit:
             self._players.discard(request.player)
             raise UsageError(f"{request.player} gives no move: {forfeit}") from forfeit
-        return played(request, board, move) | {"value": None, "found": None}
+        return played(board, move) | {"value": None, "found": None}
 
     @contextmanager
     def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
         """A player that runs beside others gives the lock back; a foreign one also ends when `stopped` says so."""
-        if not self._players.runs_beside(name):
+        offer = self._players.offer(name)
+        if not offer.beside:
             yield
             return
-        if not self._players.is_foreign(name):
+        if not offer.foreign:
             with self._lock.aside():
                 yield
             return
         with watching(stopped, lambda: self._players.abort(name)), self._lock.aside():
             yield
 
-    def _study(self, request: Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+    def _study(self, request: messages.Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """The reports of a search that grows. A player that never learned to swap is told of the rule from outside."""
         check_undecided(board)
         thinker = self._thinker(request.player, board)
@@ -186,7 +176,7 @@ class Thinking:
         named = {format_cell(cell, board.size): value for cell, value in values.items()}
         return {"type": "openings", "values": named, "doubt": doubt, "final": True}
 
-    def _review(self, request: Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+    def _review(self, request: messages.Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.search.simulations
@@ -200,16 +190,8 @@ def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> An
     values, _ = opening_values(thinker, size, until)
     policy, _ = thinker.look(Board(size).cells, BLACK)
     fair = sorted(values, key=lambda cell: abs(values[cell]))
-    candidates = [
-        {
-            "move": format_cell(cell, size),
-            "visits": 1,
-            "value": -abs(values[cell]),
-            "prior": float(policy[cell]),
-            "line": [format_cell(cell, size)],
-        }
-        for cell in fair[:MOST_SHOWN]
-    ]
+    shown = [(cell, 1, -abs(values[cell]), float(policy[cell])) for cell in fair[:MOST_SHOWN]]
+    candidates = [candidate_entry(*one, [one[0]], size) for one in shown]
     result = {"value": -abs(values[fair[0]]), "visits": len(values), "candidates": candidates}
     return {"type": "study", "full": False, "final": True} | result | {"expected": candidates[0]["line"]}
 
@@ -224,12 +206,11 @@ def _with_swap(report: Answer) -> Answer:
     return report | {"value": -value, "candidates": [swap, *candidates], "expected": [SWAP]}
 
 
-def played(request: Move, board: Board, move: int) -> Answer:
+def played(board: Board, move: int) -> Answer:
     """The answer that names `move`, with the state after it."""
     if move == RESIGN:
         return {"type": "move", "move": "resign", "position": state_of(board), "final": True}
-    after = board_of(PositionText(size=board.size, swap=board.swap, moves=request.position.moves))
-    after.play(move)
+    after = Board(board.size, swap=board.swap, moves=[*board.moves, move])
     return {"type": "move", "move": format_cell(move, board.size), "position": state_of(after), "final": True}
 
 
@@ -240,19 +221,19 @@ def _found(thinker: Thinker, size: int) -> Answer:
     return {
         "visits": sum(candidate.visits for candidate in candidates),
         "candidates": [
-            {
-                "move": format_cell(candidate.action, size),
-                "visits": candidate.visits,
-                "value": candidate.value,
-                "prior": candidate.prior,
-                "line": [
-                    format_cell(action, size) for action in search.principal_variation(candidate.action)[:MOST_EXPECTED]
-                ],
-            }
-            for candidate in candidates[:MOST_SHOWN]
+            candidate_entry(one.action, one.visits, one.value, one.prior, search.principal_variation(one.action), size)
+            for one in candidates[:MOST_SHOWN]
         ],
         "expected": [format_cell(action, size) for action in search.principal_variation()],
     }
+
+
+def candidate_entry(
+    action: int, visits: int, value: float, prior: float, line: Sequence[int], size: int
+) -> dict[str, Any]:
+    """A candidate as the page takes it, with the beginning of its `line`."""
+    names = [format_cell(move, size) for move in line[:MOST_EXPECTED]]
+    return {"move": format_cell(action, size), "visits": visits, "value": value, "prior": prior, "line": names}
 
 
 _EDGES = {BLACK: {TOP: "top", BOTTOM: "bottom"}, WHITE: {TOP: "left", BOTTOM: "right"}}
