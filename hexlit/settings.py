@@ -1,6 +1,6 @@
 """Declared settings: default, range, unit and words of a field in one line, and the one check that refuses all else.
 
->>> from dataclasses import dataclass
+>>> from dataclasses import dataclass, is_dataclass
 >>> @dataclass
 ... class Tea(Settings, section="tea"):
 ...     kind: str = one_of(("green", "black"), "green")
@@ -16,7 +16,7 @@ constants or their names. Installed packages may add words to a field with a gro
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, SupportsFloat
 
 from hexlit.errors import UsageError
@@ -114,6 +114,8 @@ class Settings:
                 check_number(key, value, one.metadata[RANGE])
             elif WORDS in one.metadata:
                 _check_words(key, value, one)
+            elif is_dataclass(one.default_factory) and not is_dataclass(value):  # type: ignore[unreachable]
+                raise UsageError(f"{key}={value}: is a section; set its keys, such as {key}.NAME=VALUE")
 
 
 def check_number(key: str, value: Any, interval: Interval) -> None:

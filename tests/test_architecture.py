@@ -114,7 +114,7 @@ CODE_LINES = {
     "reporting": 3206,
     "hex": 3400,
     "selfplay": 2278,
-    "tasks": 2373,
+    "tasks": 2383,
     "arena": 2300,
     "training": 1761,
     "accelerate": 1605,

@@ -160,6 +160,11 @@ def test_every_declared_range_is_checked_and_holds_the_default(prefix: str, kind
                 kind(**{**SOUND.get(kind.__name__, {}), one.name: odd})
 
 
+def test_a_section_is_no_value() -> None:
+    with pytest.raises(UsageError, match="^evaluation=5: is a section"):
+        HexTrainConfig(evaluation=5)  # type: ignore[arg-type]
+
+
 def test_one_module_alone_writes_the_message() -> None:
     """So no check of words has an undeclared list: what lies outside of dataclasses calls `check_word`."""
     writes = re.compile(r"choose ((one|some) of )?\{|must be (one|some) of \{")

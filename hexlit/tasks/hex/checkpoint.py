@@ -4,7 +4,9 @@ A safetensors file holds the tensors of play. Its metadata tells hexlit how to b
 code, and its readers run none.
 """
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,16 +83,17 @@ def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: 
         swap: whether it was trained with the swap rule.
         dtype: number format of the weights in the file, one of `DTYPES`.
     """
+    tensors = {
+        name: tensor.detach().cpu().to(DTYPES[dtype]).contiguous() if tensor.is_floating_point() else tensor.clone()
+        for name, tensor in net.state_dict().items()
+    }
     metadata = {
         "format": FORMAT,
+        "sha256": digest_of(tensors),
         "hexlit": __version__,
         "net": json.dumps({name: getattr(net.config, name) for name in sorted(vars(net.config))}),
         "size": str(size),
         "swap": str(int(swap)),
-    }
-    tensors = {
-        name: tensor.detach().cpu().to(DTYPES[dtype]).contiguous() if tensor.is_floating_point() else tensor.clone()
-        for name, tensor in net.state_dict().items()
     }
     with replacing(path) as temporary:
         temporary.write_bytes(save(tensors, metadata))  # `save_file` keeps the file from all other users
@@ -108,6 +111,8 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
         if metadata.get("format") != FORMAT:
             raise ValueError(f"written by another program, or by another version: {metadata.get('format')}")
+        if metadata.get("sha256", digest := digest_of(tensors)) != digest:  # files of 0.2 have none
+            raise ValueError("its weights are not those that were written")
         settings: dict[str, Any] = json.loads(metadata["net"])
         state = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
         return LoadedNetwork(saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1")
@@ -116,3 +121,11 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
     except Exception as error:  # a foreign file can make the reader raise anything
         reason = str(error).partition("\n")[0]
         raise UsageError(f"{key}={path}: not a network of hexlit in safetensors ({reason})") from error
+
+
+def digest_of(tensors: Mapping[str, torch.Tensor]) -> str:
+    """SHA-256 of the bytes of `tensors` in the order of their names, in hexadecimal."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(tensors[name].numpy().tobytes())
+    return digest.hexdigest()

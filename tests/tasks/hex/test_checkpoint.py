@@ -130,6 +130,14 @@ def test_a_network_in_safetensors_is_the_same_network(tmp_path: Path, dtype: str
         np.testing.assert_allclose(got, expected, atol=tolerance)
 
 
+def test_changed_weights_are_refused(tmp_path: Path) -> None:
+    content = bytearray(packaged_networks()["hexlit:small"].read_bytes())
+    content[len(content) // 2] ^= 0x40
+    (tmp_path / "net.safetensors").write_bytes(content)
+    with pytest.raises(UsageError, match="not those that were written"):
+        load_network(tmp_path / "net.safetensors")
+
+
 def test_a_damaged_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     write_safetensors(trained_like(), path, size=5, swap=False)
