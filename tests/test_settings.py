@@ -15,6 +15,7 @@ from hexlit.cli import COMMANDS
 from hexlit.commands import tasks
 from hexlit.errors import UsageError
 from hexlit.settings import RANGE, WORDS, Interval, Settings, check_word, number, one_of, some_of
+from hexlit.tasks.hex.config import HexTrainConfig
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hexlit"
 SOUND: dict[str, dict[str, Any]] = {
