@@ -6,39 +6,27 @@ page's policy allows its one script, by its hash, and pictures that are part of 
 
 import base64
 import hashlib
-import json
 import re
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hexlit.reporting import board_svg as svg
-from hexlit.reporting.page import Block, Boards, Facts, Figure, Figures, GameViewer, Notes, Page, Table
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
+from hexlit.reporting.page import Block, Boards, Facts, Figure, Figures, GameViewer, Notes, Page, Table, filled
 
 
 def render(page: Page) -> str:
-    """The page as HTML.
-
-    Raises:
-        ValueError: two sections have the same title (a bug): their anchors would be the same.
-    """
-    anchors = [section.anchor for section in page.sections]
-    if len(set(anchors)) < len(anchors):
-        raise ValueError(f"sections of a page with the same address: {anchors}")
+    """The page as HTML; its sections have different titles."""
     script = _resource("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    template = _environment().get_template("page.html.jinja")
-    return template.render(page=page, block_html=_block, style=_resource("page.css"), script=script, digest=digest)
+    own: dict[str, Any] = {"style": _resource("page.css"), "script": script, "digest": digest}
+    return filled("page.html", page=page, block_html=_block, **own)
 
 
 def notebook(page: Page, *, rows: int | None = None) -> str:
     """What a notebook shows of the page: titles, and the facts, notes and tables (`rows` of each) without details."""
-    parts: list[tuple[str, list[Markup]]] = []
+    parts: list[tuple[str, list[str]]] = []
     for title, blocks in page.brief:
         shown: list[Block] = []
         for block in blocks:
@@ -51,13 +39,11 @@ def notebook(page: Page, *, rows: int | None = None) -> str:
                 shown.append(block)
         captions = [block.caption for block in shown if isinstance(block, Table)]
         parts.append(("" if title in captions or not shown else title, [_block(block, "") for block in shown]))
-    return _environment().get_template("notebook.html.jinja").render(page=page, parts=parts)
+    return filled("notebook.html", page=page, parts=parts)
 
 
-def _block(block: Block, place: str) -> "Markup":
+def _block(block: Block, place: str) -> str:
     """A block of the page as HTML; `place` is a name for its parts."""
-    from markupsafe import Markup
-
     values: dict[str, Any] = {"block": block, "place": place}
     if isinstance(block, Figures):
         drawings = [(one, drawn(one)) for one in block.figures]
@@ -66,9 +52,12 @@ def _block(block: Block, place: str) -> "Markup":
         pictures = [svg.board_picture(board) for board in block.boards]
         values["pictures"] = [(title, _source(svg.for_dark_screens(one).encode())) for title, one in pictures]
     elif isinstance(block, GameViewer):
-        values |= {"board": Markup(_viewer_board(block.size)), "data": _viewer_data(block)}
-    name = type(block).__name__.lower()
-    return Markup(_environment().get_template(f"{name}.html.jinja").render(values))
+        board = filled("emptyboard.svg", board=svg.places_of(block.size), look=svg.LOOK)
+        centres = [[round(place, 1) for place in svg.centre(cell, block.size)] for cell in range(block.size**2)]
+        data = {"centres": centres, "radius": round(svg.RADIUS, 1), "games": [asdict(game) for game in block.games]}
+        colours = {name: [by[1], by[-1]] for name, by in {"stones": svg.STONE, "inks": svg.ON_STONE}.items()}
+        values |= {"board": svg.for_dark_screens(board), "data": data | colours}
+    return filled(f"{type(block).__name__.lower()}.html", **values)
 
 
 def drawn(figure: Figure) -> bytes:
@@ -86,28 +75,6 @@ def is_wide(picture: bytes) -> bool:
     return width is not None and float(width[1]) > 500
 
 
-def _viewer_board(size: int) -> str:
-    """The empty board, which the page's script fills with stones."""
-    opening = svg.opening_tag(*svg.extent(size)).replace("<svg ", "<svg class='board' role='img' ", 1)
-    lines = [opening, "<title>Board</title>", *svg.empty_board(size), "<g class='stones'></g></svg>"]
-    return svg.for_dark_screens("\n".join(lines))
-
-
-def _viewer_data(viewer: GameViewer) -> "Markup":
-    """The games and the places of the cells for the script, as JSON; safe inside a script element."""
-    from markupsafe import Markup
-
-    content: dict[str, Any] = {
-        "centres": [[round(place, 1) for place in svg.centre(cell, viewer.size)] for cell in range(viewer.size**2)],
-        "radius": round(svg.RADIUS, 1),
-        "stones": [svg.STONE[1], svg.STONE[-1]],
-        "inks": [svg.ON_STONE[1], svg.ON_STONE[-1]],
-        "games": [asdict(game) for game in viewer.games],
-    }
-    text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
 def _source(picture: bytes) -> str:
     """A picture as a URL.
 
@@ -117,17 +84,6 @@ def _source(picture: bytes) -> str:
 
 
 @cache
-def _environment() -> "Environment":
-    """The environment that finds the templates and escapes all their values."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("hexlit.reporting", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-
-
-@cache
-def _resource(name: str) -> "Markup":
+def _resource(name: str) -> str:
     """A file of hexlit's own, which is not escaped."""
-    from markupsafe import Markup
-
-    return Markup(files("hexlit.reporting").joinpath("templates", name).read_text(encoding="utf-8"))
+    return files("hexlit.reporting").joinpath("templates", name).read_text(encoding="utf-8")

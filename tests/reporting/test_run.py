@@ -104,7 +104,7 @@ def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
     rates = rates_of(files)
     assert (rates.once_seconds, rates.epoch_seconds, rates.epochs) == (5.0, 10.0, 2)  # the first epoch took longer
     assert rates.seconds(360) == 3605.0
-    assert rates.flops(360) == 360e12
+    assert rates.epoch_flops == 1e12
     page = checked(render(run_page(files, epochs=[360, 7200], price=2.5))).text
     assert "At 2.5 an hour." in page
     for expected in ("7,200", "20.00", "50.00", "7.20 PFLOP"):
