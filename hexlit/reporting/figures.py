@@ -24,28 +24,13 @@ STATE_COLOURS = {
 BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
 FRONT_COLOUR = "#12315e"
-LABEL_PAPER = "#fefefe"
-"""Background of labels among lines: a white of its own, which can turn dark while other whites stay."""
+LABEL_PAPER = "#fefefe"  # background of labels among lines
 DENSE = 400
 """Most points of a drawn line; longer lines are thinned, and their JSON keeps all points."""
 
 STYLE: Any = matplotlib.rc_params_from_file(  # the types of matplotlib's keys depend on its release
     Path(__file__).parent / "templates" / "figures.mplstyle", use_default_template=False
 )
-DARK = {
-    INK: "#e3e7ec",
-    "#57606a": "#a9b2bc",
-    "#8b9098": "#7d8590",
-    FAINT: "#434b55",
-    "#e8eaed": "#2a3038",
-    BEST_COLOUR: "#e58ac7",
-    STATE_COLOURS["complete"]: "#5b93dd",
-    FRONT_COLOUR: "#a9c8f5",
-    LABEL_PAPER: "#14171c",
-}
-"""Colours of a figure, and their counterparts for a dark screen."""
-DARK_PAPER = "#14171c"
-
 Data = TypeVar("Data")
 
 
@@ -53,18 +38,8 @@ def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes
     """The figure of `data` that `make` draws, as the bytes of a file of `kind` (svg, png or pdf)."""
     content = io.BytesIO()
     with matplotlib.rc_context(STYLE):
-        figure = make(data)
-        figure.savefig(content, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
-    return for_dark_screens(content.getvalue()) if kind == "svg" else content.getvalue()
-
-
-def for_dark_screens(svg: bytes) -> bytes:
-    """The same matplotlib figure, with `DARK` colours for readers who prefer them."""
-    rules = [f"#patch_1 > path {{ fill: {DARK_PAPER} !important; }}"]
-    for light, dark in DARK.items():
-        rules += [f'[style*="{name}: {light}"] {{ {name}: {dark} !important; }}' for name in ("fill", "stroke")]
-    style = f"<style>@media (prefers-color-scheme: dark) {{ {' '.join(rules)} }}</style>"
-    return svg.replace(b"</metadata>", b"</metadata>" + style.encode("ascii"), 1)
+        make(data).savefig(content, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+    return content.getvalue()
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -232,18 +232,16 @@ def phase_blocks(files: RunFiles) -> list[pages.Block]:
         columns["outside network"] = ("outside_network_share", "share")
     rates = {unit.removesuffix(_RATE).replace("evaluations", "evals") + "/s": (unit, "rate") for unit in units}
 
-    def row_of(name: str, length: float, figures: Sequence[Any]) -> list[Any]:
-        return [name, cell(length, "seconds"), shown(length / whole if whole else None, "share"), *figures]
-
     columns |= rates
-    rows = [
-        row_of(name, seconds[name], [cell(row.get(key), unit) for key, unit in columns.values()])
-        for name, row in phases.items()
+    named = [(name, seconds[name], row) for name, row in phases.items()]
+    named += [("other", whole - measured, {})] if phases and whole - measured > 0.001 * whole else []
+    rows: list[list[Any]] = [
+        [name, cell(length, "seconds"), shown(length / whole if whole else None, "share")]
+        + [cell(row.get(key), unit) for key, unit in columns.values()]
+        for name, length, row in named
     ]
-    other = whole - measured
-    if rows and other > 0.001 * whole:
-        rows.append(row_of("other", other, [DASH] * len(columns)))
-    rows += [row_of("all", whole, [""] * len(columns))] if rows else []
+    if rows:
+        rows.append(["all", cell(whole, "seconds"), shown(1.0, "share"), *[""] * len(columns)])
     beside = {name: (row.get("work_seconds") or 0.0) - seconds[name] for name, row in phases.items()}
     lines = [
         f"{name} ran for {shown(more, 'seconds')} more, beside the other phases"
@@ -272,15 +270,15 @@ def spans_of(files: RunFiles) -> pages.Spans:
     ends = list(accumulate(seconds for _, _, seconds in spans))
     least = _LEAST_LANE * sum(totals.values())
     lanes: dict[str, list[tuple[float, float]]] = {name: [] for name, total in totals.items() if total >= least}
+    begins = []
     for (name, _, seconds), end in zip(spans, ends, strict=True):
         if name in lanes and seconds > 0:
             lanes[name].append((end - seconds, seconds))
-    begins = [end for (name, _, _), end in zip(spans, ends, strict=True) if name == _STARTING] or [0.0]
+        begins += [end] if name == _STARTING else []
     samples = [value or 0.0 for value in numbers(files.resources, "seconds")]
-    session, xs = 0, []
-    for place, second in enumerate(samples):
-        session += place > 0 and second < samples[place - 1]  # rows of another session begin near 0 again
-        xs.append(second + begins[min(session, len(begins) - 1)])
+    falls = (now < before for before, now in pairwise(samples))  # rows of another session begin near 0 again
+    sessions = list(accumulate(falls, initial=0))
+    xs = [second + (begins[: session + 1] or [0.0])[-1] for second, session in zip(samples, sessions, strict=False)]
     lines = []
     for title, (name, unit) in _METERS.items():
         line = pages.ChartLine(title, xs, [value and value / unit for value in numbers(files.resources, name)])
@@ -294,8 +292,7 @@ def lengths_of(files: RunFiles, asked: Sequence[int]) -> list[int]:
         return sorted(set(asked))
     planned = files.setting("trainer.max_epochs")
     own = {files.epochs, planned if isinstance(planned, int) else 0} - {0}
-    longest = max(own, default=1)
-    return sorted(own | {number for number in (10, 100, 1000, 10000) if number > longest} - {100000})[:5]
+    return sorted(own | {number for number in (10, 100, 1000, 10000) if number > max(own, default=1)})[:5]
 
 
 def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | None = None) -> Section:
@@ -319,12 +316,11 @@ def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | Non
 def environment_section(files: RunFiles) -> Section:
     """The machine, and the versions of the software."""
     summary = files.summary
-    rows: list[list[Any]] = [["device", str(summary.get("device") or DASH)]]
-    rows += [[name, str(version)] for name, version in (summary.get("versions") or {}).items()]
+    rows = [["device", summary.get("device") or DASH], *(summary.get("versions") or {}).items()]
+    rows = [[name, str(value)] for name, value in rows]
     for name in ("seed", "compile_seconds", "optimizer_state_bytes", "learning_rate"):
         if summary.get(name) is not None:
             rows.append([name.replace("_", " "), f"{summary[name]:.6g}"])
     reasons = {text for text in files.phases.get("not_measured", ()) if text}
-    lines = [f"Not measured: {reason}." for reason in sorted(reasons)][:3]
-    lines += precision_lines(summary)
+    lines = [*[f"Not measured: {reason}." for reason in sorted(reasons)][:3], *precision_lines(summary)]
     return Section("Environment", [table("Environment", ["what", "value"], rows, names=2), Notes(lines, "quiet")])

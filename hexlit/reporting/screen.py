@@ -4,8 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -27,8 +26,7 @@ def is_screen(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar with the progress of something."""
 
     name: str
@@ -36,21 +34,20 @@ class Bar:
     """Share of the work that is done, 0 to 1; None: not known, the bar moves."""
     amount: str
     facts: Sequence[str]
-    """Text behind the bar, least important first."""
+    """Text behind the bar."""
     colour: str = "green"
 
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
     """The bars below one another. They shrink on a narrow terminal, then the facts take several lines."""
-    facts = [" · ".join(filter(None, bar.facts)) for bar in bars]
-    columns = facts, [bar.name for bar in bars], [bar.amount for bar in bars]
-    room = min(28, width - sum(max(map(len, column)) + GAP for column in columns))
+    names, shares, amounts, many, colours = zip(*bars, strict=True)
+    facts = [" · ".join(filter(None, its)) for its in many]
+    room = min(28, width - sum(max(map(len, column)) + GAP for column in (names, amounts, facts)))
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for bar, text in zip(bars, facts, strict=True):
-        look: dict[str, Any] = {f"{when}_style": bar.colour for when in ("complete", "finished", "pulse")}
-        drawn = ProgressBar(None if bar.share is None else 1.0, bar.share or 0.0, room, bar.share is None, **look)
-        shown_bar = [drawn] if room >= 6 else []
-        table.add_row(Text(bar.name, "bold"), *shown_bar, Text(bar.amount), Text(text, "cyan", overflow="fold"))
+    for name, share, amount, text, colour in zip(names, shares, amounts, facts, colours, strict=True):
+        look: dict[str, Any] = {f"{when}_style": colour for when in ("complete", "finished", "pulse")}
+        bar = [ProgressBar(None if share is None else 1.0, share or 0.0, room, share is None, **look)] * (room >= 6)
+        table.add_row(Text(name, "bold"), *bar, Text(amount), Text(text, "cyan", overflow="fold"))
     return table
 
 

@@ -7,13 +7,12 @@ parameter is `name`, `kind` (`float`, `int` or `categorical`), `log`, `low`, `hi
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, product
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
+from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from hexlit.reporting import figures as style
@@ -134,7 +133,7 @@ def draw_slices(data: Data) -> Figure:
     for (block, target), (place, parameter) in product(enumerate(targets), enumerate(parameters)):
         axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
         values, newest = target["values"], max(1, *target["values"])
-        points = {n: (x, values[n]) for n, x in _scaled(parameter).positions.items() if n in values}
+        points = {n: (x, values[n]) for n, x in _scaled(parameter)[0].items() if n in values}
         xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
         axes.scatter(xs, ys, s=20, c=[0.25 + 0.75 * n / newest for n in points], **look)
         _star(axes, data, points)
@@ -154,24 +153,28 @@ def draw_parallel(data: Data) -> Figure:
         return empty_figure(_NO_SUCCESS if data["parameters"] else _NO_PARAMETER)
     ends = {"kind": "float", "low": min(values.values()), "high": max(values.values())}
     ends["log"] = target["direction"] == "minimize" and style.spread_out(values.values())
-    stands = [_scaled(one) for one in (*data["parameters"], {**ends, "name": target["name"], "values": values})]
+    stands = [*data["parameters"], {**ends, "name": target["name"], "values": values}]
     count = len(stands)
     figure = new_figure(max(6.0, 1.45 * count), 4.4)
     axes = figure.add_subplot()
-    heights = [{n: stand.height(x) for n, x in stand.positions.items()} for stand in stands]
+    paper = {"boxstyle": "square,pad=0.1", "fc": style.LABEL_PAPER, "ec": "none", "alpha": 0.75}
+    at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
+    heights: list[dict[int, float]] = []
+    for place, stand in enumerate(stands):
+        positions, labels = _scaled(stand)
+        ends_of = min(labels, default=0.0), max(labels, default=0.0)
+        norm = LogNorm(*ends_of) if stand["log"] else Normalize(*ends_of)
+        heights.append({n: float(norm(x)) if x > 0 or not stand["log"] else math.nan for n, x in positions.items()})
+        axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
+        for position, label in labels.items():
+            axes.annotate(label, (place, float(norm(position))), fontsize=7.5, zorder=6, **at)
     badness = {n: 1 - h if target["direction"] == "maximize" else h for n, h in heights[-1].items()}
     for number in sorted(badness, key=lambda n: -badness[n]):  # the good ones are on top
         look: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
         if number == best:
             look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {best}"}
         axes.plot(range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **look)
-    paper = {"boxstyle": "square,pad=0.1", "fc": style.LABEL_PAPER, "ec": "none", "alpha": 0.75}
-    at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
-    for place, stand in enumerate(stands):
-        axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
-        for position, label in stand.labels.items():
-            axes.annotate(label, (place, stand.height(position)), fontsize=7.5, zorder=6, **at)
-    axes.set_xticks(range(count), [style.shorten(stand.name, 20) for stand in stands], rotation=20, ha="right")
+    axes.set_xticks(range(count), [style.shorten(stand["name"], 20) for stand in stands], rotation=20, ha="right")
     axes.set(yticks=[], xlim=(-0.15, count - 0.55), ylim=(-0.05, 1.05))
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -181,46 +184,26 @@ def draw_parallel(data: Data) -> Figure:
     return figure
 
 
-@dataclass(frozen=True)
-class _Scaled:
-    """A parameter on an axis: a category by its index in `choices`."""
-
-    name: str
-    log: bool
-    low: float
-    high: float
-    positions: Mapping[int, float]
-    labels: Mapping[float, str]
-    """Labelled positions: some choices of a category, else the two ends and the middle."""
-
-    def height(self, position: float) -> float:
-        """Height of a position on a vertical axis from 0 to 1."""
-        if self.low == self.high:
-            return 0.5
-        if self.log:
-            return math.log(position / self.low) / math.log(self.high / self.low) if position > 0 else math.nan
-        return (position - self.low) / (self.high - self.low)
-
-
-def _scaled(parameter: Data) -> _Scaled:
-    name, log, values = parameter["name"], parameter["log"], parameter["values"]
+def _scaled(parameter: Data) -> tuple[dict[int, float], dict[float, str]]:
+    """Positions by trial, a category's by its index in `choices`; and labelled ones, its choices or ends and middle."""
+    values = parameter["values"]
     if parameter["kind"] == "categorical":
         choices = [repr(choice) for choice in parameter["choices"]]
         positions = {n: float(choices.index(repr(v))) for n, v in values.items() if repr(v) in choices}
-        named = list(enumerate(parameter["choices"]))[:: math.ceil(len(choices) / _MOST_LABELS) or 1]
-        labels = {float(place): style.shorten(choice, 14) for place, choice in named}
-        return _Scaled(name, False, 0.0, max(0.0, len(choices) - 1.0), positions, labels)
+        last, step = len(choices) - 1, math.ceil(len(choices) / _MOST_LABELS) or 1
+        labels = [style.shorten(choice, 14) if n % step == 0 else "" for n, choice in enumerate(parameter["choices"])]
+        return positions, {float(n): label for n, label in enumerate(labels) if label or n == last}
     low, high = parameter["low"] or 0.0, parameter["high"] or 0.0
-    middle = math.sqrt(low * high) if log else (low + high) / 2
+    middle = math.sqrt(low * high) if parameter["log"] else (low + high) / 2
     middle = float(round(middle)) if parameter["kind"] == "int" else middle
     positions = {n: float(v) for n, v in values.items() if isinstance(v, int | float)}
-    return _Scaled(name, log, low, high, positions, {place: f"{place:.3g}" for place in (low, middle, high)})
+    return positions, {place: f"{place:.3g}" for place in (low, middle, high)}
 
 
 def _scale(axes: Axes, parameter: Data) -> None:
     """Set up the horizontal axis for `parameter`."""
     if parameter["kind"] == "categorical":
-        labels = _scaled(parameter).labels
+        _, labels = _scaled(parameter)
         turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if sum(map(len, labels.values())) > 24 else {}
         axes.set_xticks(list(labels), list(labels.values()), **turned)
         axes.set_xlim(-0.5, len(parameter["choices"]) - 0.5)
