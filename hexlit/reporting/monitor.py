@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hexlit.reporting.page import Cell, Column, Row, table
 from hexlit.reporting.quantities import format_bytes, format_count, format_duration, shown
-from hexlit.reporting.screen import Display
+from hexlit.reporting.screen import LiveDisplay
 from hexlit.reporting.text import table_for
 
 _TREND = 24  # samples in the small curve
@@ -34,7 +34,7 @@ FIGURES: dict[str, tuple[str, Callable[[float | None], str]]] = {
 """Field of a sample -> its heading and its text: the rows of the table."""
 
 
-class ResourceDisplay(Display):
+class ResourceDisplay(LiveDisplay):
     """Shows the samples of a tree of processes as they arrive, and their summary.
 
         with ResourceDisplay("process 123", duration=600, interval=5) as display:

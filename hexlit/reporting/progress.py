@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hexlit.reporting.page import Table, table
 from hexlit.reporting.quantities import DASH, LEFT_OUT, format_duration, format_rate, format_strength, shown, time_left
-from hexlit.reporting.screen import SECONDS_BETWEEN_LINES, Bar, Display, Waiting, bars_table
+from hexlit.reporting.screen import SECONDS_BETWEEN_LINES, Bar, LiveDisplay, Waiting, bars_table
 from hexlit.reporting.text import table_for
 
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
@@ -27,7 +27,7 @@ PhaseView = Any
 `counts`; unmeasured numbers are None."""
 
 
-class TrainingProgress(Display):
+class TrainingProgress(LiveDisplay):
     """Shows a running run; a listener of the phases that gets losses and figures through `update`.
 
     On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of

@@ -64,7 +64,7 @@ def work_bar(title: str) -> Iterator[Callable[[str, float], None]]:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-class Display(ABC):
+class LiveDisplay(ABC):
     """Draws `render` four times a second within a `with` block; without a terminal it draws nothing.
 
     Args:
@@ -113,7 +113,7 @@ class Display(ABC):
         """The picture of this instant."""
 
 
-class Counting(Display):
+class Counting(LiveDisplay):
     """Shows games while they are played or read: the amount, the pace and the time left, as a bar or as lines.
 
     The pace counts from the first step on: kernels may have been compiled before it.
@@ -156,7 +156,7 @@ class Counting(Display):
         return bars_table([Bar(self._title, share, amount, self._facts)], self.console.width)
 
 
-class Waiting(Display):
+class Waiting(LiveDisplay):
     """Shows a command's wait before its own display begins, with the time; nothing without a terminal.
 
     Args:

@@ -15,7 +15,7 @@ from rich.text import Text
 from hexlit.reporting import page as pages
 from hexlit.reporting.page import Cell, Column, Facts, Figures, Notes, Page, Section, Table, cell, entries, table
 from hexlit.reporting.quantities import DASH, format_duration, shown
-from hexlit.reporting.screen import Bar, Display, bars_table
+from hexlit.reporting.screen import Bar, LiveDisplay, bars_table
 from hexlit.reporting.text import table_for
 
 FLAGS = {
@@ -179,7 +179,7 @@ def value_text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-class SweepDisplay(Display):
+class SweepDisplay(LiveDisplay):
     """Shows a running sweep: a live picture on a terminal, elsewhere a line whenever a count has changed.
 
     with SweepDisplay("hexlit report · runs/hex5/...") as display:
