@@ -7,13 +7,13 @@ page's policy allows its one script, by its hash, and pictures that are part of 
 import base64
 import hashlib
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from hexlit.reporting import board_svg as svg
-from hexlit.reporting.page import Block, Boards, Facts, Figure, Figures, GameViewer, Notes, Page, Table, filled
+from hexlit.reporting.page import Block, Boards, Figure, Figures, GameViewer, Page, filled
 
 
 def render(page: Page) -> str:
@@ -26,25 +26,12 @@ def render(page: Page) -> str:
 
 def notebook(page: Page, *, rows: int | None = None) -> str:
     """What a notebook shows of the page: titles, and the facts, notes and tables (`rows` of each) without details."""
-    parts: list[tuple[str, list[str]]] = []
-    for title, blocks in page.brief:
-        shown: list[Block] = []
-        for block in blocks:
-            if isinstance(block, Facts):
-                shown.append(Notes([" · ".join(f"{value} {name}" for name, value in block.entries)]))
-            elif isinstance(block, Table) and rows is not None and len(block.rows) > rows:
-                more = f"and {len(block.rows) - rows} more{block.rest and f' in {block.rest}'}"
-                shown += [replace(block, rows=block.rows[:rows]), Notes([more], "quiet")]
-            elif not isinstance(block, Figures | GameViewer):
-                shown.append(block)
-        captions = [block.caption for block in shown if isinstance(block, Table)]
-        parts.append(("" if title in captions or not shown else title, [_block(block, "") for block in shown]))
-    return filled("notebook.html", page=page, parts=parts)
+    return filled("notebook.html", page=page, rows=rows, block_html=_block)
 
 
-def _block(block: Block, place: str) -> str:
-    """A block of the page as HTML; `place` is a name for its parts."""
-    values: dict[str, Any] = {"block": block, "place": place}
+def _block(block: Block, place: str, rows: int | None = None) -> str:
+    """A block of the page as HTML, at most `rows` rows of a table; `place` is a name for its parts."""
+    values: dict[str, Any] = {"block": block, "place": place, "rows": rows}
     if isinstance(block, Figures):
         drawings = [(one, drawn(one)) for one in block.figures]
         values["pictures"] = [(one, one.wide or is_wide(picture), _source(picture)) for one, picture in drawings]

@@ -9,12 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hexlit.reporting.quantities import shown
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 PAGE_FILE = "report.html"
 
@@ -299,17 +296,18 @@ class Page:
 
 
 @cache
-def environment() -> "Environment":
-    """The environment that finds the templates and escapes all their values."""
+def environment() -> Any:
+    """The environment that finds the templates and escapes all their values, but in Markdown."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("hexlit.reporting", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    spaces: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
+    return Environment(loader=loader, autoescape=lambda name: ".md" not in str(name), **spaces)
 
 
 def filled(name: str, **values: Any) -> str:
     """The template `name` with these values."""
-    return environment().get_template(f"{name}.jinja").render(values)
+    return str(environment().get_template(f"{name}.jinja").render(values))
 
 
 def settings_section(settings: Mapping[str, str], given: Sequence[str] = (), notes: Sequence[Notes] = ()) -> Section:

@@ -19,6 +19,7 @@ _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length
 _LEAST_SHARE = 0.05  # of a phase that is done before its time left is told: the first games of many end together
 _TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
 _TELLING_FIGURES = 2
+_ROWS = 8  # epochs in the table
 _UNTIMED = "compiling"  # a phase outside the pace of epochs; it is announced, since it shows no progress
 
 
@@ -44,7 +45,6 @@ class TrainingProgress(LiveDisplay):
         epochs: number of epochs of the whole run; None where only `max_time` ends it.
         max_time: time limit of the run in seconds; None for no limit.
         first_epoch: first epoch of a resumed run.
-        rows: number of epochs in the table.
         after: earlier display that stays until this one begins.
         live: None decides by the console.
     """
@@ -56,13 +56,12 @@ class TrainingProgress(LiveDisplay):
         max_time: float | None = None,
         first_epoch: int = 0,
         title: str = "hexlit train",
-        rows: int = 8,
         console: Console | None = None,
         live: bool | None = None,
         after: Waiting | None = None,
     ) -> None:
         super().__init__(console, live=live, transient=False)
-        self._epochs, self._max_time, self._title, self._rows, self._after = epochs, max_time, title, rows, after
+        self._epochs, self._max_time, self._title, self._after = epochs, max_time, title, after
         self._started = self._epoch_started = self._phase_started = time.monotonic()
         self._epoch, self._durations = first_epoch, dict[int, float]()
         self._untimed = self._next_end = 0.0
@@ -169,14 +168,14 @@ class TrainingProgress(LiveDisplay):
             seconds = now - self._phase_started if self._phase_runs else phase.wall_seconds
             share = 1.0 if not self._phase_runs else min(1.0, phase.done / phase.goal) if phase.goal else None
             bars.append(Bar(phase.name, share, _amount(phase, seconds), [format_duration(seconds)], "magenta"))
-            facts = [*_facts(phase), self._phase_left(phase) if self._phase_runs else ""]
+            facts = [*_facts(phase), self._phase_left(phase) * self._phase_runs]
         parts: list[RenderableType] = [Text(" · ".join(filter(None, facts)) or DASH, "cyan", overflow="fold")]
         parts += [Text(), table_for(self._table(), width)] if self._texts else []
         return self.framed(self._title, bars_table(bars, width), *parts)
 
     def _table(self) -> Table:
         """The last epochs; on a narrow terminal the least telling columns go first."""
-        epochs = sorted(self._texts)[-self._rows :]
+        epochs = sorted(self._texts)[-_ROWS:]
         names = [name for name in self._ranks if any(name in self._texts[epoch] for epoch in epochs)]
         ranks = {"time": 2} | {name: self._ranks[name] for name in names}
         rows = [
