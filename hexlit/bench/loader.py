@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.bench.measure import Measurement, Outcome, Subject, beside, measure_rate
-from hexlit.bench.training import Endless, measure_steps, positions_trainee
+from hexlit.bench.training import endless, measure_steps, positions_trainee
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import random_games
@@ -90,7 +90,7 @@ def measure_window(subject: Subject, data: Dataset[Any] | None = None) -> list[M
 
 
 def _alone(subject: Subject, what: str, loader: DataLoader[Any], fed: Measurement) -> Measurement:
-    profile, stream = subject.profile, iter(Endless(loader))
+    profile, stream = subject.profile, endless(loader)
 
     def load(rounds: int) -> float:
         return float(sum(len(next(stream)[0]) for _ in range(rounds)))

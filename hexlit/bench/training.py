@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -18,7 +18,6 @@ from typing import Any
 
 import lightning as L
 import torch
-from torch.utils.data import DataLoader, IterableDataset
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import why_missing
@@ -184,10 +183,9 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     if profile.compile and compile_seconds is None:
         return line_of(what, unit, profile, precision, detail="torch.compile fails here")
     laps = Laps(config, profile, clock)
-    loader = DataLoader(Endless(batches), batch_size=None)
     try:
         with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
-            fit(module, loader, profile, [clock, laps])
+            fit(module, endless(batches), profile, [clock, laps])
     except UsageError as error:
         return line_of(what, unit, profile, precision, detail=str(error))
     of_host = profile.device.type == "cpu"
@@ -204,17 +202,9 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     return line_of(what, unit, profile, precision, rates, fits=fits, detail=detail, **more)
 
 
-class Endless(IterableDataset[Any]):
+def endless(batches: Iterable[Any]) -> Iterator[Any]:
     """The batches of a list or of a loader, again and again."""
-
-    def __init__(self, batches: Iterable[Any]) -> None:
-        """Begin again whenever `batches` have ended."""
-        self._batches = batches
-
-    def __iter__(self) -> Iterator[Any]:
-        """Give batches without end."""
-        while True:
-            yield from self._batches
+    return chain.from_iterable(repeat(batches))
 
 
 class Laps(L.Callback):
@@ -340,7 +330,7 @@ def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions
     """
     torch.manual_seed(0)
     module = _copy(subject, profile)
-    fit(module, DataLoader(batches, batch_size=None), profile, [])  # type: ignore[arg-type]
+    fit(module, iter(batches), profile, [])
     module.to("cpu").train()
     with torch.no_grad():
         return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)

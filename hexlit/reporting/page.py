@@ -296,7 +296,7 @@ class Page:
 
 
 @cache
-def environment() -> Any:
+def _environment() -> Any:
     """The environment that finds the templates and escapes all their values, but in Markdown."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -307,7 +307,7 @@ def environment() -> Any:
 
 def filled(name: str, **values: Any) -> str:
     """The template `name` with these values."""
-    return str(environment().get_template(f"{name}.jinja").render(values))
+    return str(_environment().get_template(f"{name}.jinja").render(values))
 
 
 def settings_section(settings: Mapping[str, str], given: Sequence[str] = (), notes: Sequence[Notes] = ()) -> Section:

@@ -58,7 +58,10 @@ def print_end(
     Every entry of `summary` may be missing; the report has the rest.
     """
     files = RunFiles(folder, summary)
-    lead: list[pages.Block] = [Facts(headline(files)), Notes([f"on {summary.get('device') or DASH}"], "quiet")]
+    lead: list[pages.Block] = [
+        Facts(headline(files)),
+        Notes([f"on {summary['device']}"] if summary.get("device") else [], "quiet"),
+    ]
     console.print()
     phases = [Section("Time by phase", phase_blocks(files))] if summary.get("phases") else []
     show(Page("", "", [*phases, *sections(files)], lead), console)
