@@ -111,7 +111,7 @@ IMPORT_NAMES = {
 CODE_LINES = {
     "commands": 4165,
     "tuning": 3109,
-    "reporting": 2763,
+    "reporting": 2748,
     "hex": 3400,
     "selfplay": 2207,
     "tasks": 2467,
@@ -120,7 +120,7 @@ CODE_LINES = {
     "accelerate": 1725,
     "nets": 1582,
     "search": 1397,
-    "bench": 911,
+    "bench": 905,
     "api": 1018,
     "web": 1070,
     "cluster": 240,

@@ -49,11 +49,9 @@ def _block(block: Block, place: str, rows: int | None = None) -> str:
 
 def drawn(figure: Figure) -> bytes:
     """The SVG of the figure."""
-    if isinstance(figure.data, bytes):
-        return figure.data
     from hexlit.reporting.figures import draw_data
 
-    return draw_data(figure.data)
+    return figure.data if isinstance(figure.data, bytes) else draw_data(figure.data)
 
 
 def is_wide(picture: bytes) -> bool:

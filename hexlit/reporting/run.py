@@ -15,7 +15,6 @@ from hexlit.reporting.quantities import DASH, LEFT_OUT, format_strength, shown
 from hexlit.reporting.run_files import ONCE, RunFiles, numbers, rates_of
 from hexlit.reporting.text import show
 
-_MEASURES_A_CHART = 4
 _LONG = 0.05  # least share of the time for a phase to count as long
 _LEAST_LANE = 0.002
 _RATE = "_per_second"
@@ -174,52 +173,31 @@ def losses_section(files: RunFiles) -> Section:
         lines = {split: (epochs, files.column(key)) for split, key in keys.items() if key in files.metrics}
         title = name.replace("_", " ").capitalize() if name != "loss" else "Total loss"
         figures.append(plot(f"loss-{name}", title, lines, dashed=["validation"], y=name, may_be_log=True))
-    figures += _validation(files, epochs)
+    for name in files.metrics:
+        if name.startswith("val.") and not name.endswith("loss") and any(y is not None for y in files.column(name)):
+            measure = name.removeprefix("val.").replace("_", " ")
+            figures.append(plot(name, f"On validation data: {measure}", {"": (epochs, files.column(name))}, y=measure))
     if "train.lr" in files.metrics:
         figures.append(plot("lr", "Learning rate", {"": (epochs, files.column("train.lr"))}, y="learning rate"))
     return Section("Losses", [Figures(figures)] if figures else [Notes(["No epoch has ended."], "quiet")])
 
 
-def _validation(files: RunFiles, epochs: Sequence[float | None]) -> list[Figure]:
-    """Charts of validation measures other than losses: shares of one together, others together."""
-    groups: dict[str, list[str]] = {"": [], ": errors": []}
-    for name in files.metrics:
-        known = [value for value in files.column(name) if value is not None]
-        if name.startswith("val.") and not name.endswith("loss") and known:
-            groups["" if min(known) >= 0 and max(known) <= 1 else ": errors"].append(name)
-    figures = []
-    for kind, names in groups.items():
-        for number in range(-(-len(names) // _MEASURES_A_CHART)):
-            part = names[number * _MEASURES_A_CHART :][:_MEASURES_A_CHART]
-            lines = {name.removeprefix("val.").replace("_", " "): (epochs, files.column(name)) for name in part}
-            title = "On validation data" + (f" ({number + 1})" if number else "") + kind
-            y = next(iter(lines)) if len(lines) == 1 else ""
-            figures.append(plot(f"val{kind}-{number}", title, lines, y=y, may_be_log=bool(kind)))
-    return figures
-
-
 def time_section(files: RunFiles) -> Section:
-    """The timeline, the phases with the device's utilisation, and the throughput of training."""
+    """The timeline, the phases, the throughput of training, and how busy the device was in the longest phases."""
     timeline = Figure("timeline", "Phases, processors and memory over time", spans_of(files), wide=True)
+    totals, shares = files.totals(), numbers(files.phases, "device_utilisation")
     steps, rates = numbers(files.steps, "epoch"), numbers(files.steps, "examples_per_second")
-    busy = busy_lines(files) | {"training waits for data": (steps, numbers(files.steps, "load_share"))}
+    busy: dict[str, pages.Points] = {}
+    for phase in (name for name in totals if name not in ONCE and totals[name] >= _LONG * sum(totals.values())):
+        rows = [(epoch, one) for (name, epoch, _), one in zip(files.spans(), shares, strict=True) if name == phase]
+        busy[phase] = [epoch for epoch, _ in rows], [share for _, share in rows]
+    busy["training waits for data"] = steps, numbers(files.steps, "load_share")
     figures = [
         plot("throughput", "Throughput of training", {"": (steps, rates)}, y="examples a second"),
         plot("busy", "How busy the device was, by phase", busy, dashed=["training waits for data"], share=True),
     ]
     figures = [figure for figure in figures if any(line.points for line in figure.data.lines)]  # type: ignore[union-attr]
     return Section("Time and machine", [Figures([timeline]), *phase_blocks(files), Figures(figures)])
-
-
-def busy_lines(files: RunFiles) -> dict[str, pages.Points]:
-    """Utilisation of the device by epoch, for each of the longest phases."""
-    totals, busy = files.totals(), numbers(files.phases, "device_utilisation")
-    lines: dict[str, pages.Points] = {}
-    for phase, total in totals.items():
-        if phase not in ONCE and total >= _LONG * sum(totals.values()):
-            rows = [row for row in zip(files.spans(), busy, strict=True) if row[0][0] == phase]
-            lines[phase] = ([epoch for (_, epoch, _), _ in rows], [share for _, share in rows])
-    return lines
 
 
 def phase_blocks(files: RunFiles) -> list[pages.Block]:

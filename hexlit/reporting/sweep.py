@@ -51,13 +51,13 @@ def sweep_page(
     lead = (Facts(headline_facts(document)), ranked, problems, Notes([best_line(document)]), command)
     sections = [Section("Leaderboard", [leaderboard(document, links or {}, together=together)])]
     sections += [Section("Figures", [Figures(figures)])] if figures else []
-    failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
-    interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
-    sections.append(Section("Failures", [ended_badly("Trials that failed", failures)], detail=not failures))
-    if interrupted:
+    ended = {state: [one for one in document["failures"] if one["state"] == state] for state in ("failed", INTERRUPTED)}
+    failures = ended_badly("Trials that failed", ended["failed"])
+    sections.append(Section("Failures", [failures], detail=not ended["failed"]))
+    if ended[INTERRUPTED]:
         line = "Killed with the sweep, through no fault of their own; a resumed sweep repeats them."
-        blocks: list[pages.Block] = [Notes([line], "quiet"), ended_badly("Trials that were interrupted", interrupted)]
-        sections.append(Section("Interrupted", blocks))
+        table_of = ended_badly("Trials that were interrupted", ended[INTERRUPTED])
+        sections.append(Section("Interrupted", [Notes([line], "quiet"), table_of]))
     flagged = {flag: sorted(one["number"] for one in document["trials"] if flag in one["flags"]) for flag in FLAGS}
     rows = [[flag, FLAGS[flag], ", ".join(map(str, numbers)) or "none"] for flag, numbers in flagged.items()]
     flags = table("Sanity flags", ["flag", "meaning", "trials"], rows, names=3)

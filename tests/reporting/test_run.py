@@ -39,7 +39,7 @@ def test_the_report_of_a_run_shows_all_of_it(tmp_path: Path) -> None:
     ):
         assert expected in page.text
     figures = page.values("alt")
-    assert {"Total loss", "Policy loss", "Learning rate", "On validation data", "Throughput of training"} <= set(
+    assert {"Total loss", "Policy loss", "Learning rate", "On validation data: score", "Throughput of training"} <= set(
         figures
     )
     assert "Phases, processors and memory over time" in figures
