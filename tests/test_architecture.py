@@ -111,7 +111,7 @@ IMPORT_NAMES = {
 CODE_LINES = {
     "commands": 4166,
     "tuning": 2979,
-    "reporting": 3206,
+    "reporting": 2748,
     "hex": 3400,
     "selfplay": 2278,
     "tasks": 2383,
@@ -120,7 +120,7 @@ CODE_LINES = {
     "accelerate": 1605,
     "nets": 1594,
     "search": 1397,
-    "bench": 950,
+    "bench": 905,
     "api": 1013,
     "web": 1032,
     "cluster": 240,

@@ -4,8 +4,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from statistics import median
+from subprocess import PIPE, STDOUT
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -33,9 +35,6 @@ AT_ONCE = (1, 2, 4)
 ROUNDS = 2
 """Measurements of each way, in turn, so that other load of the machine affects all of them alike."""
 
-POLLED_EVERY = 0.02
-"""Seconds between two checks for the end of a training."""
-
 
 def measure_solver(subject: Subject) -> Outcome:
     """One thread of the processor: lines in nodes per second, and findings.
@@ -51,13 +50,8 @@ def measure_solver(subject: Subject) -> Outcome:
 
     def line(what: str, nodes: Sequence[float], seconds: Sequence[float], detail: str, **more: float) -> Measurement:
         rates = [count / taken for count, taken in zip(nodes, seconds, strict=True)]
-        fields: dict[str, Any] = {
-            "device": "cpu",
-            "threads": 1,
-            "detail": detail,
-            "milliseconds": 1000 * median(seconds),
-        }
-        return line_of(what, "nodes/s", subject.profile, rates=rates, **fields | more)
+        fields: dict[str, Any] = {"device": "cpu", "threads": 1, "milliseconds": 1000 * median(seconds)}
+        return line_of(what, "nodes/s", subject.profile, rates=rates, detail=detail, **fields | more)
 
     lines, message = [], []
     for what, figures in _positions(size).items():
@@ -65,7 +59,7 @@ def measure_solver(subject: Subject) -> Outcome:
         detail = f"one of {POSITIONS}; {max(seconds):.2f} s at most"
         lines.append(line(f"{what} after {PLIES[size]} random plies", nodes, seconds, detail, first_call_seconds=first))
     if size <= OPENINGS_UP_TO:
-        repeats = subject.effort.repeats if size <= REPEATED_UP_TO else 1
+        repeats = subject.config.repeats if size <= REPEATED_UP_TO else 1
         nodes, seconds = zip(*(_openings(size, Ingredients(), None) for _ in range(repeats)), strict=True)
         whole, usual = nodes[0], median(seconds)
         lines.append(line(f"all openings of {size}x{size}", nodes, seconds, f"{whole:,} nodes"))
@@ -131,43 +125,36 @@ def measure_trials(subject: Subject, program: Sequence[str] = TRAIN) -> Outcome:
     for jobs, taken in seconds.items():
         how = "one after another" if jobs == 1 else f"{jobs} at once"
         what, rates = f"{TRIALS} trainings of experiment=quick, {how}", [60 * TRIALS / each for each in taken]
-        more = {"threads": jobs * _threads(jobs, profile), "milliseconds": 1000 * median(taken)}
+        more = {"threads": jobs * max(1, profile.threads // jobs), "milliseconds": 1000 * median(taken)}
         lines.append(line_of(what, "trainings/min", profile, profile.precision, rates, **more))
-        ratio = alone / median(taken)
-        if jobs > 1:
-            message.append(f"{TRIALS} trainings, {how}: {ratio:.2f} times the rate of one after another")
+        ratio = f"{alone / median(taken):.2f} times the rate of one after another"
+        message += [f"{TRIALS} trainings, {how}: {ratio}"] if jobs > 1 else []
     return Outcome(lines, message)
-
-
-def _threads(jobs: int, profile: DeviceProfile) -> int:
-    return max(1, profile.threads // jobs)
 
 
 def _seconds_of(trials: int, jobs: int, profile: DeviceProfile, program: Sequence[str], folder: Path) -> float:
     """Seconds for `trials` trainings with different seeds, never more than `jobs` at once."""
     folder.mkdir()
-    settings = [*SHORT, f"accelerator.device={profile.device}", f"accelerator.threads={_threads(jobs, profile)}"]
-    settings.append(f"accelerator.precision={profile.precision}")
-    waiting = list(range(1, trials + 1))
-    running: dict[int, subprocess.Popen[bytes]] = {}
+    settings = {"device": profile.device, "threads": max(1, profile.threads // jobs), "precision": profile.precision}
+    command = [*program, *SHORT, *(f"accelerator.{name}={value}" for name, value in settings.items())]
+    running: list[subprocess.Popen[str]] = []
+
+    def train(seed: int) -> None:
+        more = [f"seed={seed}", f"hydra.run.dir=run-{seed}"]
+        process = subprocess.Popen([*command, *more], cwd=folder, stdout=PIPE, stderr=STDOUT, text=True)
+        running.append(process)
+        lines = process.communicate()[0].splitlines() or ["it said nothing"]
+        if process.returncode:
+            raise UsageError(f"what=trials: a training ended with {process.returncode}: {lines[-1]}")
+
     start = time.perf_counter()
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                seed = waiting.pop(0)
-                command = [*program, *settings, f"seed={seed}", f"hydra.run.dir=run-{seed}"]
-                with (folder / f"{seed}.log").open("wb") as log:
-                    running[seed] = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-            for seed, process in list(running.items()):
-                if process.poll() is None:
-                    continue
-                del running[seed]
-                if process.returncode:
-                    lines = (folder / f"{seed}.log").read_text(errors="replace").splitlines() or ["it said nothing"]
-                    raise UsageError(f"what=trials: a training ended with {process.returncode}: {lines[-1]}")
-            time.sleep(POLLED_EVERY)
-        return time.perf_counter() - start
-    finally:
-        for process in running.values():
-            process.kill()
-            process.wait()
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for training in as_completed([pool.submit(train, seed) for seed in range(1, trials + 1)]):
+                training.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in running:
+                process.kill()
+            raise
+    return time.perf_counter() - start

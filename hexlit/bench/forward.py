@@ -3,16 +3,26 @@
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
 from hexlit.accelerate.profile import DeviceProfile, automatic_backend
-from hexlit.bench.measure import Measurement, Outcome, Subject, Work, beside, line_of, rates_in_turn, short
+from hexlit.bench.measure import (
+    Measurement,
+    Outcome,
+    Subject,
+    Work,
+    beside,
+    line_of,
+    name_of,
+    rates_in_turn,
+    short,
+)
 from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
 
 BATCHES = (1, 8, 64, 256)
@@ -24,8 +34,7 @@ REFRESHES = 5
 UNIT = "positions/s"
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """A way to evaluate the network."""
 
     backend: str
@@ -39,22 +48,16 @@ class Way:
         return f"{self.backend} {short(self.dtype)}" + (", frozen weights" if self.frozen else "")
 
 
-def own_way(profile: DeviceProfile) -> Way:
-    """The way that self-play takes; the evaluator decides it if its backend is `auto`."""
-    return Way(profile.inference, profile.inference_dtype)
-
-
 def ways_of(device: torch.device) -> list[Way]:
     """Every backend of `device`, in float32 and in the faster format there."""
+    plain, half, fast = torch.float32, torch.float16, torch.bfloat16
     if device.type == "cpu":
-        backends = ("eager", "compile", "fused", "winograd")
-        ways = [Way(backend, dtype) for dtype in (torch.float32, torch.bfloat16) for backend in backends]
-        return [*ways, Way("compile", torch.bfloat16 if cpu_has_bf16() else torch.float32, frozen=True)]
+        ways = [Way(backend, dtype) for dtype in (plain, fast) for backend in ("eager", "compile", "fused", "winograd")]
+        return [*ways, Way("compile", fast if cpu_has_bf16() else plain, frozen=True)]
     if device.type == "cuda":
-        fast = torch.bfloat16 if cuda_has_bf16(device) else torch.float16
-        ways = [Way("eager", torch.float32), Way("eager", fast), Way("graph", torch.float32), Way("graph", fast)]
-        return [*ways, Way("compile", fast)]
-    return [Way("eager", torch.float32), Way("eager", torch.float16), Way("eager", torch.bfloat16)]
+        fast = fast if cuda_has_bf16(device) else half
+        return [Way(name, dtype) for name in ("eager", "graph") for dtype in (plain, fast)] + [Way("compile", fast)]
+    return [Way("eager", dtype) for dtype in (plain, half, fast)]
 
 
 def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: bool) -> list[Way]:
@@ -93,52 +96,49 @@ def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Meas
 
 def measure_own_forward(subject: Subject, profile: DeviceProfile) -> Measurement:
     """As `measure_ways`, by the backend of self-play on the device of `profile`, or by the one that replaces it."""
-    evaluator = _evaluator(subject, profile, profile.evaluation_batch)
-    rates, _ = rates_in_turn(subject.effort, {"": _work_of(evaluator)}, profile)[""]
-    return _line(subject, evaluator, rates, f"{evaluator.backend} {short(evaluator.dtype)}")
-
-
-def _evaluator(subject: Subject, profile: DeviceProfile, batch: int) -> NetworkEvaluator:
-    return NetworkEvaluator(subject.net.eval(), size=subject.config.board, swap=False, batch=batch, profile=profile)
+    evaluator = subject.evaluator(profile.evaluation_batch, profile)
+    rates, _ = rates_in_turn(subject.config, {"": _work_of(evaluator)}, profile)[""]
+    return _line(subject, evaluator, rates, name_of(evaluator))
 
 
 def _automatic(subject: Subject, dtype: torch.dtype, batches: Sequence[int]) -> str:
     """The backend that `accelerator.inference=auto` takes in the number format `dtype`, as a sentence."""
     profile = subject.profile
     asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
-    taken = {batch: _evaluator(subject, asked, batch) for batch in batches}
-    names = ", ".join(f"{one.backend} {short(one.dtype)} at batch {batch}" for batch, one in taken.items())
-    return f"accelerator.inference=auto takes in {short(dtype)}: {names}"
+    taken = ", ".join(f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches)
+    return f"accelerator.inference=auto takes in {short(dtype)}: {taken}"
 
 
 def _measure_together(subject: Subject, ways: Sequence[Way], batch: int) -> list[Measurement]:
     torch.compiler.reset()
     built = {way: _build(subject, way, batch) for way in ways}
     works = {way.name: _work_of(result) for way, result in built.items() if isinstance(result, NetworkEvaluator)}
-    effort = replace(subject.effort, seconds=subject.effort.seconds / 5)
-    rates, lines = rates_in_turn(effort, works, subject.profile), []
+    config = replace(subject.config, seconds=subject.config.seconds / 5)
+    what = f"forward {subject.net_name}, batch {batch}"
+    rates, lines = rates_in_turn(config, works, subject.profile), []
     for way, result in built.items():
         if isinstance(result, str):
-            what = f"forward {subject.net_name}, batch {batch}"
             lines.append(line_of(what, UNIT, subject.profile, way.name, detail=result))
         else:
-            refresh = None if way.frozen else _refresh_milliseconds(subject, result)
+            taken = [] if way.frozen else [_refresh_milliseconds(subject, result) for _ in range(REFRESHES)]
             line = _line(subject, result, rates[way.name][0], way.name)
-            lines.append(replace(line, refresh_milliseconds=refresh))
+            lines.append(replace(line, refresh_milliseconds=median(taken) if taken else None))
     return lines
 
 
 def _build(subject: Subject, way: Way, batch: int) -> NetworkEvaluator | str:
     """The evaluator with refreshed weights, or the reason for its absence."""
+    from torch._inductor import config as inductor
+
     if subject.profile.device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
         return "this processor does not multiply bfloat16"
     if way.backend == "winograd" and way.dtype != torch.float32:
         return "winograd computes in float32"
     asked = replace(subject.profile, inference=way.backend, inference_dtype=way.dtype)
-    with _freezing() if way.frozen else contextlib.nullcontext():
-        evaluator = _evaluator(subject, asked, batch)
+    with inductor.patch(freezing=True) if way.frozen else contextlib.nullcontext():
+        evaluator = subject.evaluator(batch, asked)
     if (evaluator.backend, evaluator.dtype) != (way.backend, way.dtype):
-        return f"not here: {evaluator.backend} {short(evaluator.dtype)} takes its place"
+        return f"not here: {name_of(evaluator)} takes its place"
     if not way.frozen:
         evaluator.refresh(subject.net)
     return evaluator
@@ -167,15 +167,6 @@ def _line(subject: Subject, evaluator: NetworkEvaluator, rates: list[float], pre
 
 
 def _refresh_milliseconds(subject: Subject, evaluator: NetworkEvaluator) -> float:
-    taken = []
-    for _ in range(REFRESHES):
-        start = time.perf_counter()
-        evaluator.refresh(subject.net)
-        taken.append(1000 * (time.perf_counter() - start))
-    return median(taken)
-
-
-def _freezing() -> Any:
-    from torch._inductor import config
-
-    return config.patch(freezing=True)
+    start = time.perf_counter()
+    evaluator.refresh(subject.net)
+    return 1000 * (time.perf_counter() - start)

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.bench.measure import Measurement, Outcome, Subject, beside, measure_rate
-from hexlit.bench.training import Endless, measure_steps, positions_trainee
+from hexlit.bench.training import endless, measure_steps, positions_trainee
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import random_games
@@ -80,7 +80,7 @@ def measure_window(subject: Subject, data: Dataset[Any] | None = None) -> list[M
         window = played_window(subject)
         data = EpochDataset(window.epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
     loader = make_loader(data, profile, batch_size=None)
-    fed = measure_steps(positions_trainee(subject, loader), subject.effort, profile)
+    fed = measure_steps(positions_trainee(subject, loader), subject.config, profile)
     alone = _alone(subject, "loading", loader, fed)
     if fed.median is None:
         return [alone, fed]
@@ -90,11 +90,11 @@ def measure_window(subject: Subject, data: Dataset[Any] | None = None) -> list[M
 
 
 def _alone(subject: Subject, what: str, loader: DataLoader[Any], fed: Measurement) -> Measurement:
-    profile, stream = subject.profile, iter(Endless(loader))
+    profile, stream = subject.profile, endless(loader)
 
     def load(rounds: int) -> float:
         return float(sum(len(next(stream)[0]) for _ in range(rounds)))
 
     what = f"{what}, batch {profile.train_batch}, {profile.workers} processes"
-    line = measure_rate(subject.effort, load, what, "positions/s", profile)
+    line = measure_rate(subject.config, load, what, "positions/s", profile)
     return beside(line, fed.median, "{ratio:.1f} times the rate of training")

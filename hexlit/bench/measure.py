@@ -12,6 +12,7 @@ import torch
 from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.config import BenchConfig
+from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 
 Work = Callable[[int], float]
@@ -34,20 +35,10 @@ class Subject:
         kinds = [kind for kind in (config.block, config.attention) if kind not in ("basic", "none")]
         return " ".join([f"{sum(config.blocks)}x{config.channels}", *kinds])
 
-    @property
-    def effort(self) -> "Effort":
-        """Length of measuring one line."""
-        return Effort(self.config.repeats, self.config.seconds)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """Length of measuring one line of a table."""
-
-    repeats: int
-    """Number of measurements after the warm-up, 2 or more."""
-    seconds: float
-    """Approximate length of one measurement."""
+    def evaluator(self, batch: int, profile: DeviceProfile | None = None) -> NetworkEvaluator:
+        """The network's evaluator of `batch` positions, on its own device or on that of another `profile`."""
+        where = profile or self.profile
+        return NetworkEvaluator(self.net.eval(), size=self.config.board, swap=False, batch=batch, profile=where)
 
 
 @dataclass(frozen=True)
@@ -133,25 +124,24 @@ def line_of(
     if len(rates) > 1:
         lower, middle, upper = quantiles(rates, n=4, method="inclusive")
     fields: dict[str, Any] = {"device": str(profile.device), "threads": profile.threads, "precision": precision}
-    return Measurement(
-        what, unit, **fields | {"median": middle, "lower_quartile": lower, "upper_quartile": upper} | more
-    )
+    fields |= {"median": middle, "lower_quartile": lower, "upper_quartile": upper}
+    return Measurement(what, unit, **fields | more)
 
 
 def measure_rate(
-    effort: Effort, work: Work, what: str, unit: str, profile: DeviceProfile, precision: str = "–", **more: Any
+    config: BenchConfig, work: Work, what: str, unit: str, profile: DeviceProfile, precision: str = "–", **more: Any
 ) -> Measurement:
     """The line of `work` measured by itself, see `rates_in_turn` and `line_of`."""
-    rates, first = rates_in_turn(effort, {"": work}, profile)[""]
+    rates, first = rates_in_turn(config, {"": work}, profile)[""]
     return line_of(what, unit, profile, precision, rates, first_call_seconds=first, **more)
 
 
 def rates_in_turn(
-    effort: Effort, works: Mapping[str, Work], profile: DeviceProfile
+    config: BenchConfig, works: Mapping[str, Work], profile: DeviceProfile
 ) -> dict[str, tuple[list[float], float]]:
-    """`effort.repeats` rates of each of `works`, by name, and the seconds of its first call, which does not count.
+    """`config.repeats` rates of each of `works`, by name, and the seconds of its first call, which does not count.
 
-    A measurement takes about `effort.seconds`, or one call if that takes longer. The works are measured one after the
+    A measurement takes about `config.seconds`, or one call if that takes longer. The works are measured one after the
     other in every round, so that other load of the machine affects all of them alike. The device of `profile` has
     finished all its work before each reading of the clock.
     """
@@ -159,10 +149,10 @@ def rates_in_turn(
     rounds = {}
     for name, work in works.items():
         rates[name], count = ([], _timed(work, 1, profile)[1]), 1
-        while (taken := _timed(work, count, profile)[1]) < effort.seconds / 2:
+        while (taken := _timed(work, count, profile)[1]) < config.seconds / 2:
             count *= 2
-        rounds[name] = max(1, round(count * effort.seconds / taken))
-    for _ in range(effort.repeats):
+        rounds[name] = max(1, round(count * config.seconds / taken))
+    for _ in range(config.repeats):
         for name, work in works.items():
             done, seconds = _timed(work, rounds[name], profile)
             rates[name][0].append(done / seconds)
@@ -188,3 +178,8 @@ def beside(line: Measurement, other: float | None, text: str) -> Measurement:
 def short(dtype: torch.dtype) -> str:
     """Short name: `bfloat16` for `torch.bfloat16`."""
     return str(dtype).removeprefix("torch.")
+
+
+def name_of(evaluator: NetworkEvaluator) -> str:
+    """Backend and number format, such as `fused bfloat16`."""
+    return f"{evaluator.backend} {short(evaluator.dtype)}"

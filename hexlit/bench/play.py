@@ -14,14 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hexlit.bench.forward import Way, own_way
+from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.loader import measure_window
-from hexlit.bench.measure import Measurement, Outcome, Subject, beside, measure_rate, short
+from hexlit.bench.measure import Measurement, Outcome, Subject, beside, measure_rate, name_of, short
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts, random_games
 from hexlit.hex.record import GameRecord
-from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.search import Search
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
@@ -58,7 +57,7 @@ def measure_games(subject: Subject) -> Outcome:
 
     works = {"complete random games": complete_games, "random playouts, winner only": fillings}
     on: dict[str, Any] = {"device": "cpu", "threads": 1}
-    lines = [measure_rate(subject.effort, work, what, "games/s", subject.profile, **on) for what, work in works.items()]
+    lines = [measure_rate(subject.config, work, what, "games/s", subject.profile, **on) for what, work in works.items()]
     return Outcome(lines)
 
 
@@ -86,10 +85,9 @@ def measure_search(subject: Subject) -> Outcome:
             return float(SEARCHED_GAMES * simulations * rounds)
 
         what, on = f"search {algorithm}, {simulations} simulations", dict[str, Any](device="cpu", threads=threads)
-        return measure_rate(subject.effort, searches, what, "simulations/s", subject.profile, **on)
+        return measure_rate(subject.config, searches, what, "simulations/s", subject.profile, **on)
 
-    before = numba.get_num_threads()
-    lines = []
+    before, lines = numba.get_num_threads(), []
     for threads in sorted({1, before}):
         numba.set_num_threads(threads)
         lines += [measure(algorithm, count, threads) for algorithm in ALGORITHMS for count in (32, 200)]
@@ -111,8 +109,7 @@ def measure_leaves(subject: Subject) -> Outcome:
 
 
 def _measure_leaves(subject: Subject, config: SearchConfig) -> Measurement:
-    size, profile = subject.config.board, subject.profile
-    evaluator = NetworkEvaluator(subject.net.eval(), size=size, swap=False, batch=config.leaves, profile=profile)
+    size, profile, evaluator = subject.config.board, subject.profile, subject.evaluator(config.leaves)
     search = Search(config, size=size, games=1)
     cells, colours = _openings(size)
     turn = 0
@@ -127,8 +124,7 @@ def _measure_leaves(subject: Subject, config: SearchConfig) -> Measurement:
 
     leaves = f"{config.leaves} {'root moves' if config.root_batch else 'leaves'}" if config.leaves > 1 else "1 leaf"
     what = f"{config.algorithm}, {config.simulations} simulations, one game, {subject.net_name}: {leaves} a call"
-    precision = f"{evaluator.backend} {short(evaluator.dtype)}"
-    line = measure_rate(subject.effort, searches, what, "simulations/s", profile, precision)
+    line = measure_rate(subject.config, searches, what, "simulations/s", profile, name_of(evaluator))
     calls, used = search.evaluator_calls / turn, search.rows_used / (search.evaluator_calls * search.rows)
     return replace(
         line,
@@ -148,43 +144,41 @@ def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
 
 def measure_selfplay(subject: Subject) -> Outcome:
     """Evaluations per second in self-play, and the share of time outside the network call: plain float32 first."""
-    ways = dict.fromkeys([Way("eager", torch.float32), own_way(subject.profile)])
-    return Outcome([_measure_way(subject, way) for way in ways])
+    profile = subject.profile
+    own = replace(profile, inference="eager", inference_dtype=torch.float32), profile
+    return Outcome([_measure_way(subject, one) for one in dict.fromkeys(own)])
 
 
-def _measure_way(subject: Subject, way: Way) -> Measurement:
-    config, profile, effort = subject.config, subject.profile, subject.effort
-    size, where = config.board, placement_of(config.selfplay, profile.device.type, profile.threads)
-    batch = where.batch  # of each group
-    asked = replace(profile, inference=way.backend, inference_dtype=way.dtype)
-    evaluator = NetworkEvaluator(subject.net.eval(), size=size, swap=False, batch=batch, profile=asked)
+def _measure_way(subject: Subject, profile: DeviceProfile) -> Measurement:
+    config, size = subject.config, subject.config.board
+    where = placement_of(config.selfplay, profile.device.type, profile.threads)
+    evaluator = subject.evaluator(where.batch, profile)  # the batch of each group
     # In ongoing self-play the games are at different stages, so the first ones end soon too.
     selfplay = replace(config.selfplay, opening_share=1.0, opening_plies=size**2 * 2 // 3)
-    actor = SelfPlay(GamesSettings(selfplay, config.search, size, batch * where.groups, seed=0, groups=where.groups))
-    shares, games = [], []
+    games = where.batch * where.groups
+    actor = SelfPlay(GamesSettings(selfplay, config.search, size, games, seed=0, groups=where.groups))
+    done: list[SelfPlayCounts] = []
 
     def play(rounds: int) -> float:
-        counts = actor.play(evaluator, positions=NO_END, deadline=time.monotonic() + effort.seconds * rounds)
-        shares.append(1 - counts.network_seconds / counts.seconds)
-        games.append(counts.games / counts.seconds)
-        return float(counts.evaluations)
+        done.append(actor.play(evaluator, positions=NO_END, deadline=time.monotonic() + config.seconds * rounds))
+        return float(done[-1].evaluations)
 
-    precision = f"{evaluator.backend} {short(evaluator.dtype)}"
     what = f"self-play {subject.net_name}, {config.search.algorithm} {config.search.simulations}"
-    line = measure_rate(effort, play, what, "evaluations/s", profile, precision)
-    share, rate = median(shares[-effort.repeats :]), median(games[-effort.repeats :])
+    line = measure_rate(config, play, what, "evaluations/s", profile, name_of(evaluator))
+    share = median(1 - counts.network_seconds / counts.seconds for counts in done[-config.repeats :])
+    rate = median(counts.games / counts.seconds for counts in done[-config.repeats :])
     return replace(line, detail=f"{share:.1%} of the time outside the network, {rate:.1f} games/s")
 
 
 def measure_workers(subject: Subject) -> Outcome:
     """Evaluations per second of self-play in 1, 2 and 4 worker processes, which share the threads."""
-    lines = []
-    for workers in COUNTS:
-        share = subject.profile.share(workers)
-        place = _workplace(subject, workers, partial(HostMaker, hardware=share))
-        with closing(make_player(place, workers)) as player:
-            lines.append(_measure_player(subject, player, workers, "worker", share.threads))
-    return Outcome(lines)
+    return Outcome([_measure_workers(subject, count, subject.profile.share(count)) for count in COUNTS])
+
+
+def _measure_workers(subject: Subject, count: int, hardware: DeviceProfile) -> Measurement:
+    place = _workplace(subject, count, partial(HostMaker, hardware=hardware))
+    with closing(make_player(place, count)) as player:
+        return _measure_player(subject, player, count, "worker", hardware.threads)
 
 
 def measure_actors(subject: Subject) -> Outcome:
@@ -195,14 +189,10 @@ def measure_actors(subject: Subject) -> Outcome:
     Raises:
         UsageError: there is no such cluster.
     """
-    cluster, workers, actors = subject.config.ray, [], []
+    cluster, actors = subject.config.ray, []
     here = replace(subject.profile, threads=cluster.threads)
     there = elsewhere_from(subject.config.accelerator, cluster.device, cluster.threads)
-    for count in COUNTS:
-        place = _workplace(subject, count, partial(HostMaker, hardware=here))
-        with closing(make_player(place, count)) as player:
-            player.prepare()
-            workers.append(_measure_player(subject, player, count, "worker", cluster.threads))
+    workers = [_measure_workers(subject, count, here) for count in COUNTS]
     for count in COUNTS:  # after all workers: no process starts in one that was in a cluster
         place = _workplace(subject, count, partial(HostMaker, hardware=there))
         with closing(RayPlayers(place, count, cluster)) as players:
@@ -218,9 +208,8 @@ def _workplace(
     """The work of `workers` processes: `games`, or as many as fill a call; `maker` gets the evaluator."""
     config, profile = subject.config, subject.profile
     where = placement_of(config.selfplay, profile.device.type, profile.threads)
-    games = games or where.batch
-    groups, rows = replace(where, workers=workers).cut(games)
-    settings = GamesSettings(config.selfplay, config.search, config.board, games, seed=0, groups=groups)
+    groups, rows = replace(where, workers=workers).cut(games or where.batch)
+    settings = GamesSettings(config.selfplay, config.search, config.board, games or where.batch, seed=0, groups=groups)
     return PlayerSettings(settings, maker(net=subject.net.config, size=config.board, swap=False, batch=rows))
 
 
@@ -231,18 +220,17 @@ def _play(subject: Subject, player: SelfPlayer, seconds: float, positions: int =
 
 def _measure_player(subject: Subject, player: SelfPlayer, count: int, kind: str, threads: int) -> Measurement:
     """Evaluations and games per second of `player`, which is `count` processes of a `kind`."""
-    effort, ended = subject.effort, list[tuple[int, float]]()
+    config, done = subject.config, list[SelfPlayCounts]()
 
     def play(rounds: int) -> float:
-        counts = _play(subject, player, effort.seconds * rounds)
-        ended.append((counts.games, counts.seconds))
-        return float(counts.evaluations)
+        done.append(_play(subject, player, config.seconds * rounds))
+        return float(done[-1].evaluations)
 
     what = f"self-play in {count} {kind}{'s' if count > 1 else ''}, {subject.net_name}"
     precision = short(subject.profile.inference_dtype)
-    line = measure_rate(effort, play, what, "evaluations/s", subject.profile, precision, threads=threads * count)
-    finished, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
-    return replace(line, detail=f"{finished / seconds:.1f} games/s")
+    line = measure_rate(config, play, what, "evaluations/s", subject.profile, precision, threads=threads * count)
+    games, seconds = (sum(getattr(one, name) for one in done[-config.repeats :]) for name in ("games", "seconds"))
+    return replace(line, detail=f"{games / seconds:.1f} games/s")
 
 
 def no_games(records: list[GameRecord], counts: object) -> None:
@@ -264,14 +252,9 @@ def measure_pace(subject: Subject) -> Outcome:
         lines.append(line)
         actors.append({"processes": processes, "games": each, "positions_per_second": line.median})
     fed = measure_window(subject)[-1]
-    pace = {
-        "cores": cores,
-        "actors": actors,
-        "training_positions_per_second": fed.median,
-        "training_threads": cores if profile.device.type == "cpu" else 0,
-        **content,
-        "weights_bytes": sum(array.nbytes for array in weights_of(subject.net).values()),
-    }
+    pace: dict[str, Any] = {"cores": cores, "actors": actors, "training_positions_per_second": fed.median, **content}
+    pace["training_threads"] = cores if profile.device.type == "cpu" else 0
+    pace["weights_bytes"] = sum(array.nbytes for array in weights_of(subject.net).values())
     return Outcome([*lines, fed], pace=pace)
 
 
@@ -279,7 +262,7 @@ def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
     """Leaves per position searched in full, evaluated or recalled, and the content of the recipe's first games."""
     config, alone = subject.config, replace(subject.profile, threads=1)
     actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, SIDE_BY_SIDE, seed=0))
-    evaluator = NetworkEvaluator(subject.net.eval(), size=config.board, swap=False, batch=SIDE_BY_SIDE, profile=alone)
+    evaluator = subject.evaluator(SIDE_BY_SIDE, alone)
     ended: list[GameRecord] = []
     leaves = 0
     while len(ended) < SAMPLE:
@@ -301,7 +284,7 @@ def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
 def _measure_processes(subject: Subject, leaves: float, processes: int, each: int) -> Measurement:
     """Positions of `leaves` each per second, of `processes` with one thread and `each` games."""
     maker = partial(HostMaker, hardware=replace(subject.profile, threads=1))
-    place, seconds = _workplace(subject, processes, maker, each * processes), subject.effort.seconds
+    place, seconds = _workplace(subject, processes, maker, each * processes), subject.config.seconds
     with closing(make_player(place, processes)) as player:
 
         def play(rounds: int) -> float:
@@ -312,4 +295,4 @@ def _measure_processes(subject: Subject, leaves: float, processes: int, each: in
         _play(subject, player, WARM_UP * seconds, 2 * each * processes)
         what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
         precision = short(subject.profile.inference_dtype)
-        return measure_rate(subject.effort, play, what, "positions/s", subject.profile, precision, threads=processes)
+        return measure_rate(subject.config, play, what, "positions/s", subject.profile, precision, threads=processes)

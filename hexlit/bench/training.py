@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -18,7 +18,6 @@ from typing import Any
 
 import lightning as L
 import torch
-from torch.utils.data import DataLoader, IterableDataset
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import why_missing
@@ -26,8 +25,9 @@ from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.machine import ProcessTree, ResourceSampler
 from hexlit.accelerate.memory import GIB, peak_bytes, reset_peak
 from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import measure_own_forward
-from hexlit.bench.measure import Effort, Measurement, Outcome, Subject, beside, line_of
+from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.nets.evaluator import random_planes
@@ -135,10 +135,10 @@ def batches_of(size: int, batch: int) -> list[Positions]:
 
 def measure_train(subject: Subject) -> Outcome:
     """`measure_training` of the network on random positions."""
-    return measure_training(positions_trainee(subject), subject.effort, subject.profile)
+    return measure_training(positions_trainee(subject), subject.config, subject.profile)
 
 
-def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Outcome:
+def measure_training(trainee: Trainee, config: BenchConfig, profile: DeviceProfile) -> Outcome:
     """Examples per second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
     mixed = [profile.precision] if profile.device.type == "cpu" else ["bf16-mixed", "16-mixed"]
     precisions = list(dict.fromkeys(["32-true", *mixed]))
@@ -146,7 +146,7 @@ def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -
     variants += [replace(variants[-1], compile=True)]
     if not any((one.precision, one.compile) == (profile.precision, profile.compile) for one in variants):
         variants.append(profile)
-    lines = [measure_steps(trainee, effort, variant) for variant in variants]
+    lines = [measure_steps(trainee, config, variant) for variant in variants]
     plain = lines[0].median
     return Outcome([beside(line, plain, "{ratio:.2f} of 32-true") for line in lines], advice(lines))
 
@@ -158,15 +158,15 @@ def advice(found: list[Measurement]) -> list[str]:
     for name, rate in rates.items():
         mixed = name.removesuffix(" compiled")
         if plain and name == mixed != "32-true" and rate < plain:
-            slow = f"{name} trains at {rate / plain:.2f} of the rate of 32-true"
-            message.append(f"{slow}: use accelerator.precision=32-true")
+            ratio = f"{rate / plain:.2f} of the rate of 32-true"
+            message.append(f"{name} trains at {ratio}: use accelerator.precision=32-true")
         if name != mixed and mixed in rates and rate > 1.1 * rates[mixed]:
-            fast = f"compiling trains at {rate / rates[mixed]:.2f} of the rate without"
-            message.append(f"{fast}: worth accelerator.compile=true where a run is long beside its compiling")
+            worth = "worth accelerator.compile=true where a run is long beside its compiling"
+            message.append(f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: {worth}")
     return message
 
 
-def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Measurement:
+def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile) -> Measurement:
     """Steps of `profile.train_batch` examples, from fresh weights.
 
     When memory runs out, the micro-batch is halved, as in training; the line says so.
@@ -182,11 +182,10 @@ def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> M
     compile_seconds = module.prepare()
     if profile.compile and compile_seconds is None:
         return line_of(what, unit, profile, precision, detail="torch.compile fails here")
-    laps = Laps(effort, profile, clock)
-    loader = DataLoader(Endless(batches), batch_size=None)
+    laps = Laps(config, profile, clock)
     try:
         with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
-            fit(module, loader, profile, [clock, laps])
+            fit(module, endless(batches), profile, [clock, laps])
     except UsageError as error:
         return line_of(what, unit, profile, precision, detail=str(error))
     of_host = profile.device.type == "cpu"
@@ -196,53 +195,41 @@ def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> M
     whole = sum(spent.values()) or EPSILON
     parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
     fits, micro = module.micro_batch == profile.micro_batch, module.micro_batch
-    rates = [profile.train_batch / seconds for seconds in laps.seconds]
-    more = {"first_call_seconds": laps.first_seconds, "compile_seconds": compile_seconds, "peak_bytes": peak}
+    rates = [profile.train_batch / seconds for seconds in laps.laps[WARM_UP:]]
+    more = {"first_call_seconds": laps.laps[0], "compile_seconds": compile_seconds, "peak_bytes": peak}
     more |= {"milliseconds": 1000 * profile.train_batch / median(rates), "load_share": spent["load"] / whole}
     detail = parts + ("" if fits else f", micro-batch {micro} as memory ran out")
     return line_of(what, unit, profile, precision, rates, fits=fits, detail=detail, **more)
 
 
-class Endless(IterableDataset[Any]):
+def endless(batches: Iterable[Any]) -> Iterator[Any]:
     """The batches of a list or of a loader, again and again."""
-
-    def __init__(self, batches: Iterable[Any]) -> None:
-        """Begin again whenever `batches` have ended."""
-        self._batches = batches
-
-    def __iter__(self) -> Iterator[Any]:
-        """Give batches without end."""
-        while True:
-            yield from self._batches
+    return chain.from_iterable(repeat(batches))
 
 
 class Laps(L.Callback):
     """Times each step after the warm-up, and ends the training when there are enough."""
 
-    def __init__(self, effort: Effort, profile: DeviceProfile, clock: StepClock) -> None:
-        """`effort.repeats` steps or more, of at least `effort.repeats * effort.seconds` in total; `clock` restarts."""
-        self._effort, self._clock, self._device = effort, clock, profile.device
-        self._last, self._steps, self.first_seconds = time.perf_counter(), 0, 0.0
-        self.seconds: list[float] = []
+    def __init__(self, config: BenchConfig, profile: DeviceProfile, clock: StepClock) -> None:
+        """`config.repeats` steps or more, of at least `config.repeats * config.seconds` in total; `clock` restarts."""
+        self._config, self._clock, self._device = config, clock, profile.device
+        self._times: list[float] = []
+
+    @property
+    def laps(self) -> list[float]:
+        """Seconds of each step."""
+        return [end - begin for begin, end in pairwise(self._times)]
 
     def on_train_batch_start(self, trainer: L.Trainer, *_: Any) -> None:
-        if not self._steps:
-            self._last = time.perf_counter()
+        self._times = self._times or [time.perf_counter()]
 
     def on_train_batch_end(self, trainer: L.Trainer, *_: Any) -> None:
         synchronize(self._device)
-        now = time.perf_counter()
-        self._steps += 1
-        if self._steps == 1:
-            self.first_seconds = now - self._last
-        elif self._steps > WARM_UP:
-            self.seconds.append(now - self._last)
-        if self._steps == WARM_UP:
+        self._times.append(time.perf_counter())
+        if len(self.laps) == WARM_UP:
             self._clock.restart()
-        self._last = now
-        enough = self._effort.repeats * self._effort.seconds
-        if len(self.seconds) >= self._effort.repeats and sum(self.seconds) >= enough:
-            trainer.should_stop = True
+        counted, repeats = self.laps[WARM_UP:], self._config.repeats
+        trainer.should_stop = len(counted) >= repeats and sum(counted) >= repeats * self._config.seconds
 
 
 def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
@@ -262,17 +249,16 @@ def measure_batches(subject: Subject) -> Outcome:
     Raises:
         UsageError: none of them fits into memory.
     """
-    trainee, rates = positions_trainee(subject), {}
+    trainee, rates = positions_trainee(subject), dict[int, Measurement]()
     for batch in SIZES:
         profile = replace(subject.profile, train_batch=batch, micro_batch=batch)
-        rates[batch] = line = measure_steps(trainee, subject.effort, profile)
-        if not line.fits or line.median is None:
+        rates[batch] = measure_steps(trainee, subject.config, profile)
+        if not rates[batch].fits or rates[batch].median is None:
             break
-    batch = best_batch(rates, subject.config.accelerator.memory_cap)
+    batch, path = best_batch(rates, subject.config.accelerator.memory_cap), subject.config.write
     message = [f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"]
-    if subject.config.write is not None:
-        command = write_accelerator(Path(subject.config.write), subject.profile, batch)
-        message.append(f"written to {subject.config.write}; use it by `{command}`")
+    if path is not None:
+        message.append(f"written to {path}; use it by `{write_accelerator(Path(path), subject.profile, batch)}`")
     return Outcome(list(rates.values()), message)
 
 
@@ -317,21 +303,22 @@ def compare(subject: Subject, cpu: DeviceProfile, other: DeviceProfile | None) -
     losses = []
     for profile in [cpu] if other is None else [cpu, other]:
         lines.append(measure_own_forward(subject, profile))
-        lines.append(measure_steps(positions_trainee(subject), subject.effort, profile))
+        lines.append(measure_steps(positions_trainee(subject), subject.config, profile))
         plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
         plain.apply()  # no TF32, which would disturb the comparison
         loss = loss_after(subject, plain, batches_of(subject.config.board, profile.train_batch))
         losses.append(f"loss in float32 after the same {BATCHES} steps on {profile.device}: {loss:.6f}")
         profile.apply()
     if other is None:
-        for device in (torch.device(name) for name in ("cuda:0", "mps")):
-            absent: dict[str, Any] = {"device": str(device), "threads": 0, "detail": why_missing(device)}
+        for name in ("cuda:0", "mps"):
+            absent: dict[str, Any] = {"device": name, "threads": 0, "detail": why_missing(torch.device(name))}
             lines.append(line_of("forward and training", "positions/s", cpu, **absent))
         return Outcome(lines, [*losses, "there is no accelerator to compare the cpu with; `hexlit doctor` says why"])
+    medians = [line.median for line in lines]
     faster = [
-        f"{kind}: {other.device} at {there.median / here.median:.2f} times the rate of the cpu"
-        for kind, here, there in zip(("forward", "training"), lines[:2], lines[2:], strict=True)
-        if here.median and there.median
+        f"{kind}: {other.device} at {there / here:.2f} times the rate of the cpu"
+        for kind, here, there in zip(("forward", "training"), medians[:2], medians[2:], strict=True)
+        if here and there
     ]
     return Outcome(lines, [*faster, *losses])
 
@@ -343,7 +330,7 @@ def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions
     """
     torch.manual_seed(0)
     module = _copy(subject, profile)
-    fit(module, DataLoader(batches, batch_size=None), profile, [])  # type: ignore[arg-type]
+    fit(module, iter(batches), profile, [])
     module.to("cpu").train()
     with torch.no_grad():
         return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)

@@ -131,7 +131,7 @@ def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     from rich.console import Console
 
     from hexlit.accelerate.profile import build_profile
-    from hexlit.bench.measure import Effort, Report
+    from hexlit.bench.measure import Report
     from hexlit.bench.training import measure_training, task_trainee
     from hexlit.reporting.progress import TrainingProgress
     from hexlit.training.run import quiet_lightning
@@ -143,7 +143,7 @@ def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
     with task_trainee(name, lambda: entry.begin(settings).make(silent), display) as trainee:
-        outcome = measure_training(trainee, Effort(asked.repeats, asked.seconds), profile)
+        outcome = measure_training(trainee, asked, profile)
     return Report(f"task {name}", {"task": name}, _machine(profile), list(outcome.lines), list(outcome.findings))
 
 

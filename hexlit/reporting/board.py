@@ -79,13 +79,12 @@ def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] |
     for row in range(size):
         board.append(" " * (row * _CELL // 2) + f"{row + 1:>3} ", "bold")
         for cell in range(row * size, (row + 1) * size):
-            value = None if judged[cell] is None or math.isnan(judged[cell] or 0) else judged[cell]
+            value = None if math.isnan(judged[cell] or 0) else judged[cell]
             wrong = truth is not None and value is not None and not judged_right(value, truth[cell])
             look = DOUBT_STYLE if value is None else WIN_STYLE if value > 0 else LOSS_STYLE
             board.append(f"{_judgement(value):>3}{'!' if wrong else ' '}", WRONG_STYLE if wrong else look)
         board.append("\n")
-    board = Text.assemble(board, "    ", (" wins ", WIN_STYLE), (" loses ", LOSS_STYLE))
-    board.no_wrap = True
+    board.append("    ").append(" wins ", WIN_STYLE).append(" loses ", LOSS_STYLE)
     if truth is not None:
         board.append(" wrong! ", WRONG_STYLE)
         board.append(f"  {openings_right(judged, truth)} of {size * size} as in perfect play")
@@ -100,7 +99,6 @@ def _judgement(value: bool | float | None) -> str:
 
 _MOVES_A_LINE = 8
 _COLOURS = {1: "Black", -1: "White"}
-_STYLES = {1: BLACK_STYLE, -1: WHITE_STYLE}
 
 
 @dataclass(frozen=True)
@@ -131,23 +129,21 @@ class ShownGame:
 
 def result_of(record: GameRecord) -> str:
     """How the game ended, in words."""
+    colour = _COLOURS.get(record.winner)
     if record.ending == Ending.UNFINISHED:
-        claim = f"; {_COLOURS[record.winner]} is said to have won" if record.winner else ""
-        return f"unfinished{claim}"
+        return f"unfinished; {colour} is said to have won" if colour else "unfinished"
     how = {Ending.CONNECTED: "connects", Ending.RESIGNED: "wins by resignation", Ending.FORFEITED: "wins by forfeit"}
-    return f"{_COLOURS[record.winner]} {how[record.ending]}"
+    return f"{colour} {how[record.ending]}"
 
 
 def draw_game(shown: ShownGame) -> Text:
     """The game for a terminal; plain text carries the same information as the colours."""
     record = shown.record
-    names = Text.assemble(
-        ("X ", BLACK_STYLE), record.black or "Black", (" – ", "dim"), ("O ", WHITE_STYLE), record.white or "White"
-    )
-    parts = [names, *(Text.assemble((f"{name:<8}", "dim"), value) for name, value in shown.facts.items())]
+    black, white = Text("X ", BLACK_STYLE), Text("O ", WHITE_STYLE)
+    parts = [Text.assemble(black, record.black or "Black", (" – ", "dim"), white, record.white or "White")]
+    parts += [Text.assemble((f"{name:<8}", "dim"), value) for name, value in shown.facts.items()]
     parts += [Text(), draw_board(shown.board.cells, record.size, last=shown.last)]
-    parts += [Text(f"{SIDES}; {LAST}" if shown.ply else SIDES, "dim"), Text()]
-    parts += _moves(shown)
+    parts += [Text(f"{SIDES}; {LAST}" if shown.ply else SIDES, "dim"), Text(), *_moves(shown)]
     if record.opening:
         parts.append(Text("[move]: part of the opening, chosen by no player", "dim"))
     of = f" ({shown.ply} of {len(record.moves)} moves shown)" if shown.ply < len(record.moves) else ""
@@ -157,35 +153,31 @@ def draw_game(shown: ShownGame) -> Text:
 
 def _moves(shown: ShownGame) -> list[Text]:
     """Lines of numbered moves; moves chosen by no player in brackets, moves after the position dim."""
-    record = shown.record
-    words = []
-    for ply, action in enumerate(record.moves.tolist()):
-        name = "swap" if action == record.size**2 else format_cell(action, record.size)
-        name = f"[{name}]" if ply < record.opening else name
-        style = "dim" if ply >= shown.ply else _STYLES[1 if ply % 2 == 0 else -1]
-        words.append(Text.assemble((f"{ply + 1:>3} ", "dim"), (name, style), " " * max(0, 6 - len(name))))
-    joined = [Text().join(words[start : start + _MOVES_A_LINE]) for start in range(0, len(words), _MOVES_A_LINE)]
-    for line in joined:
+    lines = []
+    for ply, name in enumerate(move_names(shown.record)):
+        name = f"[{name}]" if ply < shown.record.opening else name
+        style = "dim" if ply >= shown.ply else BLACK_STYLE if ply % 2 == 0 else WHITE_STYLE
+        lines += [Text()] if ply % _MOVES_A_LINE == 0 else []
+        lines[-1].append(f"{ply + 1:>3} ", "dim").append(name, style).append(" " * max(0, 6 - len(name)))
+    for line in lines:
         line.rstrip()
-    return joined
+    return lines
+
+
+def move_names(record: GameRecord) -> list[str]:
+    """The moves in notation."""
+    size = record.size
+    return ["swap" if move == size**2 else format_cell(move, size) for move in record.moves.tolist()]
 
 
 def step_game(record: GameRecord, title: str) -> StepGame:
     """The game of `record` under `title`, with its searches' values where it has them."""
-    size = record.size
-    names = ["swap" if move == size**2 else format_cell(move, size) for move in record.moves.tolist()]
-    notes = {}
-    for ply in range(1, len(names) + 1):
+    size, moves, notes = record.size, record.moves.tolist(), {}
+    for ply in range(1, len(moves) + 1):
         if ply <= record.opening:
             notes[ply] = "drawn at random"
         elif ply <= len(record.values) and record.simulations[ply - 1] > 0:
             value, simulations = float(record.values[ply - 1]), int(record.simulations[ply - 1])
             notes[ply] = f"value {value:+.2f} for the player to move, {simulations} simulations"
-    return StepGame(
-        title=title,
-        cells=stone_cells(record.moves.tolist(), size),
-        names=names,
-        swapped=record.swap and size**2 in record.moves[1:2],
-        result=result_of(record),
-        notes=notes,
-    )
+    cells, swapped = stone_cells(moves, size), record.swap and size**2 in moves[1:2]
+    return StepGame(title, cells, move_names(record), swapped, result_of(record), notes)

@@ -1,13 +1,13 @@
 """Pictures as SVG: a Hex board with its stones and notes, a game with its moves numbered, and a search tree.
 
-A picture has its own background, so it reads alike on a light and on a dark page. `board_svg` draws a whole board, and
-the functions below it draw the parts.
+A picture has its own background, so it reads alike on a light and on a dark page. The functions compute the places, and
+the templates `*.svg.jinja` write them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from math import isqrt, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from hexlit.hex.judging import judged_right
 from hexlit.hex.notation import format_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import ShownGame, result_of
-from hexlit.reporting.page import OpeningsBoard, PositionBoard
+from hexlit.reporting.page import OpeningsBoard, PositionBoard, filled
 from hexlit.reporting.quantities import format_hundredths
 
 SIDE = 22.0
@@ -39,7 +39,14 @@ LAST = "#d6453d"
 MARK = "#2e8b57"
 SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
 """Colours of a share, of a good value for the player to move, and of a bad one."""
-FONT = "font-family='Helvetica, Arial, sans-serif'"
+LOOK: Mapping[str, Any] = {"PAPER": PAPER, "CELL": CELL, "GRID": GRID, "INK": INK, "QUIET": QUIET, "RADIUS": RADIUS} | {
+    "STONE": STONE,
+    "ON_STONE": ON_STONE,
+    "LAST": LAST,
+    "GOOD": GOOD,
+    "BAD": BAD,
+}
+"""The same for the templates."""
 
 
 @dataclass(frozen=True)
@@ -74,33 +81,17 @@ def board_svg(
         title: lines above the board; all but the first are small.
         caption: lines below it.
     """
-    notes = notes or {}
     above, below = title.splitlines(), caption.splitlines()
     head, foot = 5 + 21 * len(above) if above else 0, 18 * len(below) - 8 if below else 0
-    board, board_high = extent(size)
-    width = max(board, *(24 + len(line) * (6.8 if place else 8.4) for place, line in enumerate([*above, *below])), 0)
-    height = head + board_high + foot
-    lines = [*_paper(width, height, ", ".join(above) or f"Hex board, {size} by {size}")]
-    for place, line in enumerate(above):
-        look = (12, QUIET) if place else (15, INK, " font-weight='bold'")
-        lines.append(text(width / 2, 26 + 21 * place, line, *look))
-    lines.append(f"<g transform='translate({(width - board) / 2:.1f} {head:.1f})'>")
-    lines += empty_board(size, {cell: note.shade for cell, note in notes.items() if note.shade})
-    for cell, colour in enumerate(cells.tolist()):
-        (x, y), note = centre(cell, size), notes.get(cell, CellNote())
-        if colour:
-            lines.append(_circle(x, y, RADIUS, STONE[colour], INK, 1))
-        rings = (LAST if cell == last else "", note.ring)
-        lines += [
-            _circle(x, y, RADIUS - 2.2, "none", colour_of_ring, 2.4) for colour_of_ring in rings if colour_of_ring
-        ]
-        if note.text:
-            ink = ON_STONE[colour] if colour else ink_on(note.shade or CELL)
-            height_of_text = 13 if len(note.text) < 3 else 11.5
-            lines.append(text(x, y + 4.4, note.text, height_of_text, ink, " font-style='italic'" * note.italic))
-    lines.append("</g>")
-    lines += [text(width / 2, height - 12 - 18 * place, line, 12, INK) for place, line in enumerate(below[::-1])]
-    return "\n".join([*lines, "</svg>"]) + "\n"
+    board = places_of(size)
+    widths = (24 + len(line) * (6.8 if place else 8.4) for place, line in enumerate([*above, *below]))
+    width, height = max(board["width"], *widths, 0), head + board["height"] + foot
+    for number, cell in enumerate(board["cells"]):
+        note, stone = (notes or {}).get(number, CellNote()), int(cells[number])
+        ink = ON_STONE[stone] if stone else ink_on(note.shade)
+        rings = [ring for ring in (LAST if number == last else "", note.ring) if ring]
+        cell |= {**vars(note), "stone": stone, "ink": ink, "rings": rings, "opacity": opacity(note.shade)}
+    return filled("board.svg", board=board, above=above, below=below, head=head, width=width, height=height, look=LOOK)
 
 
 def moves_svg(moves: Sequence[int], size: int, *, opening: int = 0, title: str = "", caption: str = "") -> str:
@@ -168,34 +159,35 @@ def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
     }
 
 
-def opening_tag(width: float, height: float) -> str:
-    """The first line of a picture of `width` by `height` pixels, which shrinks when there is less room."""
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.1f} {height:.1f}' "
-        f"width='{width:.0f}' height='{height:.0f}' style='max-width:100%;height:auto' {FONT}>"
-    )
+def places_of(size: int) -> dict[str, Any]:
+    """The places of an empty board, whose top left corner is that of the picture, in pixels.
 
+    Its `size`, `width` and `height` with coordinates; `cells`, each with its middle (`x`, `y`) and `corners`; the bands
+    of both colours' edges, `black` (top and bottom) and `white` (left and right); and the `names` at the borders.
+    """
+    last, away, names = size - 1, EDGE + 13, []
 
-def _paper(width: float, height: float, title: str) -> Iterator[str]:
-    yield opening_tag(width, height)
-    yield f"<title>{escape(title)}</title>"
-    yield f"<rect width='100%' height='100%' rx='8' fill='{PAPER}'/>"
+    def side(first: int, step: int, *corners: int) -> list[Any]:
+        return [_corner(first + step * number, size, corner) for number in range(size) for corner in corners]
 
-
-def extent(size: int) -> tuple[float, float]:
-    """Width and height of a board with its coordinates, in pixels."""
-    return 2 * MARGIN + WIDE * (1.5 * size - 0.5), 2 * MARGIN + SIDE * (1.5 * size + 0.5)
-
-
-def empty_board(size: int, shades: Mapping[int, str] | None = None) -> Iterator[str]:
-    """Edges, cells and coordinates; the board's top left corner is that of the picture."""
-    yield from _edges(size)
+    top, bottom = side(0, 1, 5, 0), side(last * size, 1, 3, 2)
+    west, east = side(0, size, 5, 4), side(last, size, 1, 2)
+    right, left = (np.mean(ends, axis=0) for ends in ((top[-1], east[0]), (bottom[0], west[-1])))  # the sharp corners
+    for number in range(size):
+        for (x, y), letter, sign in ((top[2 * number + 1], 8, -1), (bottom[2 * number], 0, 1)):
+            names.append((x + sign * away / 2, y + sign * away + letter, chr(97 + number)))
+        for cell, sign in ((number * size, -1), (number * size + last, 1)):
+            x, y = centre(cell, size)
+            names.append((x + sign * (WIDE / 2 + away), y + 4.5, str(number + 1)))
+    cells: list[dict[str, Any]] = []
     for cell in range(size * size):
+        x, y = centre(cell, size)
         corners = _points(_corner(cell, size, corner) for corner in range(6))
-        yield f"<polygon points='{corners}' fill='{CELL}' stroke='{GRID}' stroke-width='1.2'/>"
-        if shade := (shades or {}).get(cell):
-            yield f"<polygon points='{corners}' fill='{shade[:7]}' fill-opacity='{_opacity(shade):.3g}'/>"
-    yield from _coordinates(size)
+        cells.append({"x": x, "y": y, "corners": corners, "shade": ""})
+    sides = {"black": ([*top, right], [left, *bottom]), "white": ([*west, left], [right, *east])}
+    extent = {"width": 2 * MARGIN + WIDE * (1.5 * size - 0.5), "height": 2 * MARGIN + SIDE * (1.5 * size + 0.5)}
+    bands = {colour: list(map(_points, points)) for colour, points in sides.items()}
+    return {"size": size, **extent, "cells": cells, "names": names, **bands}
 
 
 def centre(cell: int, size: int) -> tuple[float, float]:
@@ -204,30 +196,13 @@ def centre(cell: int, size: int) -> tuple[float, float]:
     return MARGIN + WIDE * (column + row / 2 + 0.5), MARGIN + SIDE * (1.5 * row + 1)
 
 
-def _circle(x: float, y: float, radius: float, fill: str, stroke: str, thick: float) -> str:
-    look = f"fill='{fill}' stroke='{stroke}' stroke-width='{thick:g}'"
-    return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' {look}/>"
-
-
-def text(x: float, y: float, words: str, height: float, colour: str, more: str = "") -> str:
-    """`words` whose middle is at `x` and whose foot is at `y`; `more` are further attributes."""
-    where = f"x='{x:.1f}' y='{y:.1f}' text-anchor='middle' font-size='{height:g}' fill='{colour}'{more}"
-    return f"<text {where}>{escape(words)}</text>"
-
-
-def blend(one: str, other: str, share: float) -> str:
-    """The colour between `one` (share 0) and `other` (share 1)."""
-    parts = zip(_rgb(one), _rgb(other), strict=True)
-    mixed = (round(a + (b - a) * min(1.0, max(0.0, share))) for a, b in parts)
-    return "#" + "".join(f"{part:02x}" for part in mixed)
-
-
 def tint(colour: str, share: float) -> str:
     """A shade of a cell: `colour` with an opacity from 0 to 1."""
     return f"{colour}{round(255 * min(1.0, max(0.0, share))):02x}"
 
 
-def _opacity(shade: str) -> float:
+def opacity(shade: str) -> float:
+    """The opacity of a shade, from 0 to 1."""
     return int(shade[7:9], 16) / 255 if len(shade) > 7 else 1.0
 
 
@@ -239,13 +214,8 @@ def for_dark_screens(svg: str) -> str:
 
 
 def ink_on(shade: str) -> str:
-    """The ink that reads on a cell with `shade`: dark or light."""
-    red, green, blue = _rgb(blend(CELL, shade, _opacity(shade)))
-    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 135 else "#ffffff"
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+    """The ink that reads on a cell with `shade`, one of the colours above: dark or light."""
+    return "#ffffff" if shade and opacity(shade) > 0.8 else INK
 
 
 def _corner(cell: int, size: int, corner: int) -> tuple[float, float]:
@@ -255,51 +225,12 @@ def _corner(cell: int, size: int, corner: int) -> tuple[float, float]:
     return x + right * WIDE, y + down * SIDE
 
 
-def _points(points: Iterable[tuple[float, float]]) -> str:
+def _points(points: Iterable[Sequence[float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _edges(size: int) -> Iterator[str]:
-    """Bands along the borders, below the cells: Black's at top and bottom, White's at the left and the right."""
-    last = size - 1
-    right = _middle(_corner(last, size, 0), _corner(last, size, 1))  # of the borders that meet at the sharp corners
-    left = _middle(_corner(last * size, size, 3), _corner(last * size, size, 4))
-    top = [_corner(column, size, corner) for column in range(size) for corner in (5, 0)]
-    bottom = [_corner(last * size + column, size, corner) for column in range(size) for corner in (3, 2)]
-    west = [_corner(row * size, size, corner) for row in range(size) for corner in (5, 4)]
-    east = [_corner(row * size + last, size, corner) for row in range(size) for corner in (1, 2)]
-    for line in ([*west, left], [right, *east]):
-        yield _band(line, GRID, 2 * EDGE + 2.4, "round")  # an outline makes white stand out from the paper
-        yield _band(line, STONE[WHITE], 2 * EDGE, "round")
-    for line in ([*top, right], [left, *bottom]):
-        yield _band(line, STONE[BLACK], 2 * EDGE, "butt")
-
-
-def _band(points: Iterable[tuple[float, float]], colour: str, width: float, cap: str) -> str:
-    ends = f"stroke-linejoin='round' stroke-linecap='{cap}'"
-    return f"<polyline points='{_points(points)}' fill='none' stroke='{colour}' stroke-width='{width:.1f}' {ends}/>"
-
-
-def _middle(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    return (one[0] + other[0]) / 2, (one[1] + other[1]) / 2
-
-
-def _coordinates(size: int) -> Iterator[str]:
-    away = EDGE + 13
-    for number in range(size):
-        for row, corner, side in ((0, 0, -1), (size - 1, 3, 1)):
-            x, y = _corner(row * size + number, size, corner)
-            yield text(x + side * away / 2, y + side * away + (8 if side < 0 else 0), chr(97 + number), 13, QUIET)
-        for column, side in ((0, -1), (size - 1, 1)):
-            x, y = centre(number * size + column, size)
-            yield text(x + side * (WIDE / 2 + away), y + 4.5, str(number + 1), 13, QUIET)
-
-
 _ACROSS, _DOWN = 58.0, 96.0  # from leaf to leaf, and from level to level
-_MARGIN, _HEAD, _FOOT = 40.0, 62.0, 48.0
-_LARGEST, _SMALLEST = 19.0, 11.0  # radius of a stone
 _NARROWEST = 460.0
-_HALO = f" stroke='{PAPER}' stroke-width='4' paint-order='stroke'"  # numbers stand out from the lines behind them
 
 
 @dataclass
@@ -320,57 +251,24 @@ class DrawnNode:
 
 def tree_svg(root: DrawnNode, *, title: str = "", caption: str = "") -> str:
     """The picture of the tree, a complete SVG document; the root is at the top."""
-    places: dict[int, tuple[float, float]] = {}
-    leaves = _place(root, 0, 0, places)
-    width = max(2 * _MARGIN + _ACROSS * leaves, _NARROWEST, 24 + 8.5 * len(title), 24 + 6.8 * len(caption))
-    height = _HEAD + max(y for _, y in places.values()) - 10 + _FOOT + 30
-    shift = (width - _ACROSS * leaves) / 2
-    lines = [
-        *_paper(width, height, title),
-        text(width / 2, 26, title, 15, INK, " font-weight='bold'"),
-        f"<g transform='translate({shift:.1f} {_HEAD:.1f})'>",
-        *_lines(root, places, root.visits),
-        *_stones(root, places, root.visits),
-        "</g>",
-        text(width / 2, height - 12, caption, 12, QUIET),
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
+    spots: list[dict[str, Any]] = []
+    leaves = _place(root, None, 0, spots)
+    width = max(80 + _ACROSS * leaves, _NARROWEST, 24 + 8.5 * len(title), 24 + 6.8 * len(caption))
+    height, shift = max(spot["y"] for spot in spots) + 130, (width - _ACROSS * leaves) / 2
+    for spot in spots:
+        node = spot["node"]
+        spot |= {"share": node.visits / max(1, root.visits), "value": format_hundredths(node.value)}
+    words = {"title": title, "caption": caption}
+    return filled("tree.svg", spots=spots, width=width, height=height, shift=shift, look=LOOK, **words)
 
 
-def _place(node: DrawnNode, depth: int, first: int, places: dict[int, tuple[float, float]]) -> int:
+def _place(node: DrawnNode, above: dict[str, Any] | None, first: int, spots: list[dict[str, Any]]) -> int:
     """Set the places of `node` and all below it, leaves from the number `first` on; returns its number of leaves."""
-    leaves, across = 0, (first + 0.5) * _ACROSS
+    spot: dict[str, Any] = {"node": node, "above": above, "y": 10 if above is None else above["y"] + _DOWN}
+    spots.append(spot)
+    leaves, below = 0, []
     for child in node.children:
-        leaves += _place(child, depth + 1, first + leaves, places)
-    if node.children:
-        across = sum(places[id(child)][0] for child in (node.children[0], node.children[-1])) / 2
-    places[id(node)] = across, 10 + depth * _DOWN
+        below.append(len(spots))
+        leaves += _place(child, spot, first + leaves, spots)
+    spot["x"] = (spots[below[0]]["x"] + spots[below[-1]]["x"]) / 2 if below else (first + 0.5) * _ACROSS
     return max(1, leaves)
-
-
-def _lines(node: DrawnNode, places: dict[int, tuple[float, float]], most: int) -> Iterator[str]:
-    x, y = places[id(node)]
-    for child in node.children:
-        to_x, to_y = places[id(child)]
-        thick = 1 + 9 * child.visits / max(1, most)
-        colour = LAST if child.expected else GRID
-        middle = (y + to_y) / 2
-        path = f"M{x:.1f},{y:.1f} C{x:.1f},{middle:.1f} {to_x:.1f},{middle:.1f} {to_x:.1f},{to_y:.1f}"
-        yield f"<path d='{path}' fill='none' stroke='{colour}' stroke-width='{thick:.1f}' opacity='0.75'/>"
-        yield from _lines(child, places, most)
-
-
-def _stones(node: DrawnNode, places: dict[int, tuple[float, float]], most: int) -> Iterator[str]:
-    (x, y), radius = places[id(node)], _SMALLEST + (_LARGEST - _SMALLEST) * sqrt(node.visits / max(1, most))
-    if node.colour:
-        ring = blend(GRID, GOOD if node.value > 0 else BAD, 0.25 + 0.75 * abs(node.value))
-        yield _circle(x, y, radius, STONE[node.colour], ring, 4)
-        yield text(x, y + 4, node.label, 12 if radius > 13 else 10, ON_STONE[node.colour])
-        yield text(x, y + radius + 15, f"{node.visits:,}", 10.5, INK, _HALO)
-        yield text(x, y + radius + 27, format_hundredths(node.value), 10.5, ring, f" font-weight='bold'{_HALO}")
-    else:
-        yield f"<rect x='{x - 54:.1f}' y='{y - 16:.1f}' width='108' height='32' rx='8' fill='{GRID}'/>"
-        yield text(x, y + 4.5, node.label, 12, INK)
-    for child in node.children:
-        yield from _stones(child, places, most)

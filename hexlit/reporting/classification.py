@@ -68,33 +68,27 @@ def data_lines(data: Mapping[str, Any]) -> list[str]:
     def by_split(counts: Mapping[str, int]) -> str:
         return ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
 
-    texts, dropped = by_split(data["texts"]), data["dropped"]
-    conflicting = f"({dropped['conflicting']} of them with another label)"
-    lines = [f"texts: {texts}; dropped: {dropped['duplicate']} duplicates {conflicting}, {dropped['blank']} blank"]
-    if cut := by_split(data["cut"]):
-        lines.append(f"cut to {data['max_length']} tokens: {cut}")
-    if data["latin1"]:
-        lines.append(f"files that are not UTF-8, read as Latin-1: {data['latin1']}")
-    return lines
+    dropped, cut = data["dropped"], by_split(data["cut"])
+    conflicting = f"{dropped['duplicate']} duplicates ({dropped['conflicting']} of them with another label)"
+    lines = [f"texts: {by_split(data['texts'])}; dropped: {conflicting}, {dropped['blank']} blank"]
+    lines += [f"cut to {data['max_length']} tokens: {cut}"] if cut else []
+    return lines + [f"files that are not UTF-8, read as Latin-1: {data['latin1']}"] * bool(data["latin1"])
 
 
 def padding_line(padding: Mapping[str, Any]) -> str:
     """The tokens saved by batches of similar lengths."""
     if padding["saved"] is None:
         return "padding: nothing was trained"
-    return (
-        f"padding: {format_count(padding['tokens'])} tokens trained instead of {format_count(padding['fixed_tokens'])} "
-        f"with every text filled up to the maximum, {format_share(padding['saved'])} saved"
-    )
+    trained, fixed = format_count(padding["tokens"]), format_count(padding["fixed_tokens"])
+    how = f"{fixed} with every text filled up to the maximum"
+    return f"padding: {trained} tokens trained instead of {how}, {format_share(padding['saved'])} saved"
 
 
 def score_tables(test: Mapping[str, Any]) -> list[Table]:
     """Scores beside the baseline's, a row per class, and the confusion matrix if it is small."""
     names = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss", "ece": "ECE", "brier": "Brier"}
-    rows: list[list[str]] = [
-        [title, *(f"{test[key][name]:.4f}" for name in names)]
-        for key, title in (("model", "network"), ("baseline", "TF-IDF + logistic regression"))
-    ]
+    scorers = {"model": "network", "baseline": "TF-IDF + logistic regression"}
+    rows = [[title, *(f"{test[key][name]:.4f}" for name in names)] for key, title in scorers.items()]
     result = [table(f"{test['texts']} texts of the test set", ["", *names.values()], rows)]
     rows = [
         [shorten(row["name"]), *(f"{row[name]:.3f}" for name in ("precision", "recall", "f1")), str(row["support"])]

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from hexlit.reporting.page import Cell, Column, Figure, Figures, Notes, Page, Section, Table, cell, plot, table
-from hexlit.reporting.quantities import DASH
-from hexlit.reporting.run_files import Rates, RunFiles, numbers, rates_of
+from hexlit.reporting.quantities import DASH, shown
+from hexlit.reporting.run_files import RunFiles, numbers, rates_of
 
 AXES = {
     "epoch": ("epochs", "epoch", 1.0),
@@ -31,138 +32,96 @@ class ComparedRun:
 
 def comparison_page(runs: Sequence[ComparedRun], *, epochs: Sequence[int] = (), price: float | None = None) -> Page:
     """The whole page; `epochs` and the `price` of an hour are for the table of costs."""
+    settings = [run.files.settings() for run in runs]
+    names = dict.fromkeys(name for one in settings for name in one)
+    differing = [name for name in names if len({one.get(name) for one in settings}) > 1]
+    rows = [[name, *(one.get(name, DASH) for one in settings)] for name in differing]
+    columns = [Column("setting", kept=True, code=True), *(Column(run.name, code=True) for run in runs)]
+    differences = Table("Settings", columns, rows, search=len(rows) > 10, empty="All settings are the same.")
     sections = [
-        figures_section(runs),
-        curves_section(runs),
-        costs_section(runs, epochs or LENGTHS, price),
-        differences_section(runs),
+        Section("Figures", [figures_table(runs)]),
+        Section("Curves", [Figures(curves(runs))]),
+        costs_section(runs, sorted(set(epochs or LENGTHS)), price),
+        Section("Settings that differ", [differences]),
     ]
     return Page(f"{len(runs)} runs compared", " · ".join(f"{run.name}: {run.files.folder}" for run in runs), sections)
 
 
-def figures_section(runs: Sequence[ComparedRun]) -> Section:
+def figures_table(runs: Sequence[ComparedRun]) -> Table:
     """A row per run."""
-    measures = list(dict.fromkeys(name for run in runs for name in final_figures(run.files)))
+    results = [final_figures(run.files) for run in runs]
+    measures = list(dict.fromkeys(name for result in results for name in result))
     headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters", "memory", *measures]
+    units = ["count", "seconds", "seconds", "rate", "flops", "count", "bytes", *[None] * len(measures)]
     rows = []
-    for run in runs:
-        summary, result = run.files.summary, final_figures(run.files)
+    for run, result in zip(runs, results, strict=True):
+        summary = run.files.summary
         speeds = [value for value in numbers(run.files.steps, "examples_per_second") if value is not None]
-        figures = [
-            (run.files.epochs, "count"),
-            (summary.get("wall_seconds"), "seconds"),
-            (rates_of(run.files).epoch_seconds, "seconds"),
-            (sum(speeds) / len(speeds) if speeds else None, "rate"),
-            ((summary.get("cost") or {}).get("flops"), "flops"),
-            (summary.get("parameters"), "count"),
-            ((summary.get("memory") or {}).get("host_peak_bytes"), "bytes"),
-            *((result.get(name), None) for name in measures),
-        ]
-        rows.append([Cell(run.name, link=run.link), *(cell(value, unit) for value, unit in figures)])
-    return Section("Figures", [table("The runs side by side", ["run", *headings], rows)])
+        figures = [run.files.epochs, summary.get("wall_seconds"), rates_of(run.files).epoch_seconds]
+        figures += [fmean(speeds) if speeds else None, (summary.get("cost") or {}).get("flops")]
+        figures += [summary.get("parameters"), (summary.get("memory") or {}).get("host_peak_bytes")]
+        figures += [result.get(name) for name in measures]
+        rows.append([Cell(run.name, link=run.link), *map(cell, figures, units)])
+    return table("The runs side by side", ["run", *headings], rows)
 
 
 def final_figures(files: RunFiles) -> dict[str, float]:
-    """The best value of the run's `monitor`, and the last value of the comparable losses."""
-    result: dict[str, float] = {}
+    """The best value of the run's `monitor`, and the last value of losses and strengths."""
     best = files.summary.get("best") or {}
-    if best.get("value") is not None:
-        result[f"best {best['monitor']}"] = best["value"]
+    result = {f"best {best['monitor']}": best["value"]} if best.get("value") is not None else {}
     for name in files.metrics:
-        if name.endswith("loss") or name.startswith("strength."):
-            known = [value for value in files.column(name) if value is not None]
-            if known and not name.startswith("strength.value") and "positions" not in name:
-                result[name] = known[-1]
+        known = [value for value in files.column(name) if value is not None]
+        hidden = name.startswith("strength.value") or "positions" in name
+        if known and (name.endswith("loss") or name.startswith("strength.")) and not hidden:
+            result[name] = known[-1]
     return result
 
 
-def curves_section(runs: Sequence[ComparedRun]) -> Section:
-    """Losses over epochs, and the runs' `monitor` over epochs, operations and time."""
-    figures = [_chart(runs, name, "epoch", title, may_be_log=True) for name, title in losses_of(runs).items()]
-    for monitor in monitors_of(runs):
-        for axis, (what, _, _) in AXES.items():
-            if any(axis in run.files.metrics and monitor in run.files.metrics for run in runs):
-                figures.append(_chart(runs, monitor, axis, f"{monitor} over {what}", dots=True))
-    steps = [run.files.steps for run in runs]
-    rates = {
-        run.name: (numbers(one, "epoch"), numbers(one, "examples_per_second"))
-        for run, one in zip(runs, steps, strict=True)
-    }
-    figures.append(plot("throughput", "Throughput of training", rates, y="examples a second"))
-    return Section("Curves", [Figures(figures)])
-
-
-def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
-    """Titles of the losses that every run has, by metric: the comparable loss, else the total one."""
+def curves(runs: Sequence[ComparedRun]) -> list[Figure]:
+    """Losses over epochs, the runs' `monitor` over epochs, operations and time, and their throughput."""
     shared = set.intersection(*(set(run.files.metrics) for run in runs))
-    result: dict[str, str] = {}
+    figures = []
     for split, title in {"train": "Training", "val": "Validation"}.items():
         kinds = [kind for kind in ("comparable_loss", "loss") if f"{split}.{kind}" in shared]
-        result |= {f"{split}.{kind}": f"{title}: {kind.replace('_', ' ')}" for kind in kinds[:1]}
-    return result
-
-
-def monitors_of(runs: Sequence[ComparedRun]) -> list[str]:
-    """Metrics that choose the best epochs; without losses, which have charts already."""
-    names = [run.files.setting("trainer.monitor") for run in runs]
-    return [name for name in dict.fromkeys(names) if isinstance(name, str) and not name.endswith("loss")]
+        for kind in kinds[:1]:
+            named = f"{title}: {kind.replace('_', ' ')}"
+            figures.append(_chart(runs, f"{split}.{kind}", "epoch", named, may_be_log=True))
+    for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
+        if isinstance(monitor, str) and not monitor.endswith("loss"):  # losses have charts already
+            made = [_chart(runs, monitor, axis, f"{monitor} over {AXES[axis][0]}", dots=True) for axis in AXES]
+            figures += [figure for figure in made if figure.data.lines]  # type: ignore[union-attr]
+    steps = {run.name: run.files.steps for run in runs}
+    rates = {name: (numbers(one, "epoch"), numbers(one, "examples_per_second")) for name, one in steps.items()}
+    return [*figures, plot("throughput", "Throughput of training", rates, y="examples a second")]
 
 
 def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, title: str, **look: Any) -> Figure:
     what, unit, factor = AXES[axis]
     lines = {
-        run.name: ([None if x is None else x / factor for x in run.files.column(axis)], run.files.column(metric))
+        run.name: ([x and x / factor for x in run.files.column(axis)], run.files.column(metric))
         for run in runs
-        if metric in run.files.metrics and axis in run.files.metrics
+        if {metric, axis} <= set(run.files.metrics)
     }
     return plot(f"{metric}-{what}", title, lines, x=unit, y=metric, **look)
 
 
-def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: float | None) -> Section:
-    """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the first run's."""
-    rates, lengths = [rates_of(run.files) for run in runs], sorted(set(epochs))
-    workers = [_workers(run.files) for run in runs]
+def costs_section(runs: Sequence[ComparedRun], lengths: Sequence[int], price: float | None) -> Section:
+    """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the first run's.
+
+    Workers are the processes that make data for a run, one if it has none; not known where the machine decided.
+    """
     headings = ["run", "pace beside the first", "workers", "efficiency of workers"]
     for number in lengths:
         headings += [f"{number:,} epochs: hours", *(["cost"] if price is not None else [])]
-    rows = []
-    for run, rate, count in zip(runs, rates, workers, strict=True):
-        pace = _pace(rates[0], rate)
-        share = None if pace is None or workers[0] is None or count is None else pace * workers[0] / count
-        texts = [DASH if pace is None else f"{pace:.2f}×", DASH if share is None else f"{share:.0%}"]
-        rows.append(
-            [
-                run.name,
-                texts[0],
-                cell(count, "count"),
-                texts[1],
-                *(text for number in lengths for text in rate.costs(number, price)),
-            ]
-        )
+    rows, first = [], rates_of(runs[0].files).epoch_seconds
+    counts = [run.files.setting("selfplay.workers") for run in runs]
+    workers = [max(1, count) if isinstance(count, int) else None for count in counts]
+    for run, count in zip(runs, workers, strict=True):
+        rate = rates_of(run.files)
+        pace = first / rate.epoch_seconds if first and rate.epoch_seconds else None
+        share = pace * workers[0] / count if pace and workers[0] and count else None
+        costs = [text for number in lengths for text in rate.costs(number, price)]
+        rows.append([run.name, shown(pace, "{:.2f}×"), cell(count, "count"), shown(share, "{:.0%}"), *costs])
     line = "At the rates that each run measured on its machine. Efficiency: pace by worker beside the first run's."
     line += f" An hour costs {price:g}." if price is not None else " price=2.50 adds what an hour costs."
     return Section("Cost", [Notes([line], "quiet"), table("Hours and cost by epochs", headings, rows)])
-
-
-def _pace(first: Rates, other: Rates) -> float | None:
-    return first.epoch_seconds / other.epoch_seconds if first.epoch_seconds and other.epoch_seconds else None
-
-
-def _workers(files: RunFiles) -> int | None:
-    """Processes that make data for the run, one if it has none; None where the machine decided."""
-    result = files.setting("selfplay.workers")
-    return max(1, result) if isinstance(result, int) else None
-
-
-def differences_section(runs: Sequence[ComparedRun]) -> Section:
-    """The settings that differ between the runs."""
-    settings = [run.files.settings() for run in runs]
-    names = list(dict.fromkeys(name for one in settings for name in one))
-    rows = [
-        [name, *(one.get(name, DASH) for one in settings)]
-        for name in names
-        if len({one.get(name) for one in settings}) > 1
-    ]
-    columns = [Column("setting", kept=True, code=True), *(Column(run.name, code=True) for run in runs)]
-    empty = "All settings are the same."
-    return Section("Settings that differ", [Table("Settings", columns, rows, search=len(rows) > 10, empty=empty)])

@@ -1,9 +1,9 @@
 """The report of `hexlit doctor`, from the same plain values that it gives to programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from hexlit.reporting.page import Cell, Notes, Page, Row, Section, Table, table
+from hexlit.reporting.page import Cell, Notes, Page, Section, Table, table
 from hexlit.reporting.quantities import DASH, format_bytes, format_duration
 
 Report = Mapping[str, Any]
@@ -13,19 +13,15 @@ Rows = list[tuple[str, str]]
 def doctor_page(report: Report) -> Page:
     """What accelerator=auto takes, the host, each device, and the versions."""
     sections = [Section(device["device"], [_rows(_device(device))]) for device in report["devices"]]
-    versions = [
-        (name, f"{DASH} {report['reasons'][name]}" if version is None else version)
-        for name, version in report["versions"].items()
-    ]
-    sections.append(Section("versions", [_rows(versions)]))
+    versions = {name: text or f"{DASH} {report['reasons'][name]}" for name, text in report["versions"].items()}
+    sections.append(Section("versions", [_rows([*versions.items()])]))
     seconds = Notes([f"looked at in {format_duration(report['seconds'])}"], "quiet")
     return Page("", "", sections, [_rows(_overview(report)), Notes(report["auto"]["warnings"], "problem"), seconds])
 
 
-def _rows(rows: Sequence[tuple[str, str]]) -> Table:
-    cells: list[Row] = [
-        [name.ljust(10), Cell(text, state="failed" if text.startswith("fails") else None)] for name, text in rows
-    ]
+def _rows(rows: Rows) -> Table:
+    states = ["failed" if text.startswith("fails") else None for _, text in rows]
+    cells = [[name.ljust(10), Cell(text, state=state)] for (name, text), state in zip(rows, states, strict=True)]
     return table("", ["", ""], cells, names=2)
 
 
@@ -66,10 +62,8 @@ def _device(device: Report) -> Rows:
     if compiled["works"] is not None:
         difference = f"{compiled['seconds'] or 0:.1f} s to compile, off by {compiled['difference'] or 0:.1e} from eager"
         text = _works(compiled["works"], difference, compiled["reasons"].get("works"))
-    rows.append(("compile", text))
-    if device["fused"] is not None or device["device"] == "cpu":
-        rows.append(("fused", _works(device["fused"], "", reasons.get("fused"))))
-    return rows
+    fused = [("fused", _works(device["fused"], "", reasons.get("fused")))]
+    return [*rows, ("compile", text), *(fused if device["fused"] is not None or device["device"] == "cpu" else [])]
 
 
 def _works(works: bool | None, how: str, reason: str | None) -> str:

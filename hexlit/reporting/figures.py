@@ -3,11 +3,11 @@
 import io
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, TypeVar
 
 import matplotlib
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
@@ -24,28 +24,13 @@ STATE_COLOURS = {
 BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
 FRONT_COLOUR = "#12315e"
-LABEL_PAPER = "#fefefe"
-"""Background of labels among lines: a white of its own, which can turn dark while other whites stay."""
+LABEL_PAPER = "#fefefe"  # background of labels among lines
 DENSE = 400
 """Most points of a drawn line; longer lines are thinned, and their JSON keeps all points."""
 
 STYLE: Any = matplotlib.rc_params_from_file(  # the types of matplotlib's keys depend on its release
     Path(__file__).parent / "templates" / "figures.mplstyle", use_default_template=False
 )
-DARK = {
-    INK: "#e3e7ec",
-    "#57606a": "#a9b2bc",
-    "#8b9098": "#7d8590",
-    FAINT: "#434b55",
-    "#e8eaed": "#2a3038",
-    BEST_COLOUR: "#e58ac7",
-    STATE_COLOURS["complete"]: "#5b93dd",
-    FRONT_COLOUR: "#a9c8f5",
-    LABEL_PAPER: "#14171c",
-}
-"""Colours of a figure, and their counterparts for a dark screen."""
-DARK_PAPER = "#14171c"
-
 Data = TypeVar("Data")
 
 
@@ -53,18 +38,8 @@ def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes
     """The figure of `data` that `make` draws, as the bytes of a file of `kind` (svg, png or pdf)."""
     content = io.BytesIO()
     with matplotlib.rc_context(STYLE):
-        figure = make(data)
-        figure.savefig(content, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
-    return for_dark_screens(content.getvalue()) if kind == "svg" else content.getvalue()
-
-
-def for_dark_screens(svg: bytes) -> bytes:
-    """The same matplotlib figure, with `DARK` colours for readers who prefer them."""
-    rules = [f"#patch_1 > path {{ fill: {DARK_PAPER} !important; }}"]
-    for light, dark in DARK.items():
-        rules += [f'[style*="{name}: {light}"] {{ {name}: {dark} !important; }}' for name in ("fill", "stroke")]
-    style = f"<style>@media (prefers-color-scheme: dark) {{ {' '.join(rules)} }}</style>"
-    return svg.replace(b"</metadata>", b"</metadata>" + style.encode("ascii"), 1)
+        make(data).savefig(content, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+    return content.getvalue()
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -75,19 +50,14 @@ def new_figure(width: float, height: float) -> Figure:
 def empty_figure(text: str) -> Figure:
     """A figure that says why there is nothing to see."""
     figure = new_figure(8.0, 1.6)
-    axes = figure.add_subplot()
-    axes.axis("off")
-    axes.text(0.5, 0.5, text, ha="center", va="center", color="#57606a", fontsize=10, transform=axes.transAxes)
+    figure.text(0.5, 0.5, text, ha="center", va="center", color="#57606a", fontsize=10)
     return figure
 
 
 def shorten(text: object, length: int = 28) -> str:
     """`text` on one line, its middle left out if it is long."""
-    line = " ".join(str(text).split())
-    if len(line) <= length:
-        return line
-    half = (length - 1) // 2
-    return f"{line[: length - 1 - half]}…{line[-half:]}"
+    line, half = " ".join(str(text).split()), (length - 1) // 2
+    return line if len(line) <= length else f"{line[: length - 1 - half]}…{line[-half:]}"
 
 
 def time_unit(seconds: float) -> tuple[int, str]:
@@ -97,9 +67,8 @@ def time_unit(seconds: float) -> tuple[int, str]:
 
 def log_scale(axes: Axes, which: str) -> None:
     """Make the axis `which` (x or y) logarithmic, its ticks plain numbers."""
-    axis, limits = (axes.xaxis, axes.get_xlim) if which == "x" else (axes.yaxis, axes.get_ylim)
-    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    low, high = sorted(limits())
+    axes.set(**{f"{which}scale": "log"})
+    axis, (low, high) = getattr(axes, f"{which}axis"), getattr(axes, f"get_{which}bound")()
     decades = math.log10(high / low) if low > 0 else 1.0
     subs = (1.0,) if decades > 3 else (1.0, 3.0) if decades > 1.2 else (1.0, 2.0, 5.0)
     axis.set_major_locator(LogLocator(10, subs=subs, numticks=9))
@@ -120,14 +89,12 @@ def whole_ticks(axes: Axes, which: str) -> None:
 
 def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
     """At most about `DENSE` points of a line, including its last one."""
-    if len(xs) <= DENSE:
-        return xs, ys
-    places = np.linspace(0, len(xs) - 1, DENSE).round().astype(int).tolist()
+    places = sorted({*range(0, len(xs), len(xs) // DENSE + 1), len(xs) - 1})
     return [xs[place] for place in places], [ys[place] for place in places]
 
 
-_ORDER = ("complete", "pruned", "best", "running", "failed", "interrupted")
-COLOURS = [{**STATE_COLOURS, "best": BEST_COLOUR}[name] for name in _ORDER]
+COLOURS = [*STATE_COLOURS.values()]
+COLOURS.insert(2, BEST_COLOUR)
 MOST_LINES = 12
 """Most lines of one chart."""
 
@@ -142,70 +109,57 @@ def draw_chart(data: Chart) -> Figure:
     lines = [line for line in data.lines if line.points][:MOST_LINES]
     if not lines:
         return empty_figure("nothing was measured")
-    named = len(lines) > 1
     columns = 2 if max(len(line.name) for line in lines) > 16 else min(4, len(lines))
-    rows = -(-len(lines) // columns) if named else 0
+    rows = -(-len(lines) // columns) if len(lines) > 1 else 0
     figure = Figure(figsize=(5.2, 3.1))  # fixed margins: finding them would take as long as all the rest
     figure.subplots_adjust(left=0.165 if data.y else 0.125, right=0.975, bottom=0.15, top=0.955 - 0.058 * rows)
     axes = figure.add_subplot()
-    for place, line in enumerate(lines):
+    for line, colour in zip(lines, cycle(COLOURS), strict=False):
         xs, ys = thinned(*zip(*line.points, strict=True))
         marker, look = "o" if len(xs) == 1 or data.dots else "", "--" if line.dashed else "-"
-        colour = COLOURS[place % len(COLOURS)]
         axes.plot(xs, ys, color=colour, lw=1.6, ls=look, marker=marker, ms=3, label=line.name)
         if line.reach:
-            low, high = zip(*line.reach, strict=True)
-            axes.vlines(xs, low, high, color=colour, lw=1.6, alpha=0.5)
+            axes.vlines(xs, *zip(*line.reach, strict=True), color=colour, lw=1.6, alpha=0.5)
         if line.weights:
             axes.scatter(xs, ys, s=[10 + 300 * share for share in line.weights], color=colour, alpha=0.7, linewidths=0)
     if data.diagonal:
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.5, zorder=1)
-    finish_axes(axes, data)
-    if named:
+    if data.may_be_log and spread_out(y for line in data.lines for _, y in line.points):
+        log_scale(axes, "y")
+    elif data.share:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
+    else:
+        axes.yaxis.set_major_formatter("{x:,.6g}")
+    axes.xaxis.set_major_formatter("{x:,.6g}")
+    if data.ticks:
+        axes.set_xticks(range(len(data.ticks)), data.ticks)
+    if data.x == "epoch":
+        whole_ticks(axes, "x")
+    axes.set(xlabel=data.x, ylabel=shorten(data.y, 40))
+    if rows:
         figure.legend(loc="upper left", bbox_to_anchor=(0.12, 1.0), ncols=columns, borderaxespad=0.1)
     return figure
 
 
-def finish_axes(axes: Axes, data: Chart) -> None:
-    """Scales and names of the axes."""
-    if data.may_be_log and spread_out(y for line in data.lines for _, y in line.points):
-        log_scale(axes, "y")
-    if data.ticks:
-        axes.set_xticks(range(len(data.ticks)), data.ticks)
-    else:
-        axes.xaxis.set_major_formatter("{x:,.6g}")
-    if data.x == "epoch":
-        whole_ticks(axes, "x")
-    if data.share:
-        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
-    elif axes.get_yscale() == "linear":
-        axes.yaxis.set_major_formatter("{x:,.6g}")
-    axes.set(xlabel=data.x, ylabel=shorten(data.y, 40))
-
-
 def draw_spans(data: Spans) -> Figure:
     """A lane per phase, and below it a plot per meter, over the same time."""
-    rows = len(data.meters) + 1
-    if not data.phases:
-        return empty_figure("no phase has ended")
     lanes = len(data.phases)
+    if not lanes:
+        return empty_figure("no phase has ended")
     heights = [0.24 * lanes + 0.3, *[1.15] * len(data.meters)]
     end = max(begin + length for spans in data.phases.values() for begin, length in spans)
     factor, unit = time_unit(end)
     figure = new_figure(11.0, sum(heights) + 0.7)
-    plots = figure.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for lane, spans in enumerate(data.phases.values()):
+    plots = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for lane, (spans, colour) in enumerate(zip(data.phases.values(), cycle(COLOURS), strict=False)):
         bars = [(begin / factor, max(length, 0.0015 * end) / factor) for begin, length in spans]
-        plots[0].broken_barh(bars, (lane - 0.36, 0.72), color=COLOURS[lane % len(COLOURS)], linewidth=0)
-    plots[0].set_yticks(range(lanes), list(data.phases))
-    plots[0].set_ylim(lanes - 0.5, -0.5)
+        plots[0].broken_barh(bars, (lane - 0.36, 0.72), color=colour, linewidth=0)
+    plots[0].set(yticks=range(lanes), yticklabels=list(data.phases), ylim=(lanes - 0.5, -0.5))
     plots[0].grid(axis="y", visible=False)
     for axes, line in zip(plots[1:], data.meters, strict=True):
-        points = line.points
-        xs, ys = thinned([x / factor for x, _ in points], [y for _, y in points])
+        xs, ys = thinned([x / factor for x, _ in line.points], [y for _, y in line.points])
         axes.plot(xs, ys, color=COLOURS[0], lw=1.2)
         axes.fill_between(xs, ys, color=COLOURS[0], alpha=0.15, linewidth=0)
-        axes.set_ylim(0)
-        axes.set_ylabel(shorten(line.name, 24))
+        axes.set(ylim=(0, None), ylabel=shorten(line.name, 24))
     plots[-1].set_xlabel(f"{unit} since the run began")
     return figure

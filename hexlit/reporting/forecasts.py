@@ -1,11 +1,10 @@
 """Forecasts: a figure of them over the truth, and the sections of a run of the forecaster in its report."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
@@ -53,30 +52,23 @@ def draw_forecasts(data: ForecastPanels) -> Drawing:
     rows, columns = -(-len(data.panels) // COLUMNS), min(COLUMNS, len(data.panels))
     figure = new_figure(4.6 * columns, 0.5 + 2.3 * rows)
     plots = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten().tolist()
-    for place, axes in enumerate(plots):
-        if place >= len(data.panels):
-            axes.remove()
-            continue
-        panel = data.panels[place]
-        _draw_panel(axes, panel, data.naive)
-        axes.set_title(shorten(panel.title, 48))
+    for axes in plots[len(data.panels) :]:
+        axes.remove()
+    for place, (axes, panel) in enumerate(zip(plots, data.panels, strict=False)):
+        marker = "o" if len(panel.steps) < 8 else ""  # few horizons are points, not a curve
+        axes.axvline(0, color="#8b9098", lw=0.8, ls=":")
+        axes.plot([*panel.past_steps, *panel.steps], [*panel.past, *panel.truth], color=INK, lw=1.4, label="truth")
+        if panel.naive is not None:
+            look: dict[str, Any] = {"color": NAIVE_COLOUR, "ls": "--", "marker": marker, "label": data.naive}
+            axes.plot(panel.steps, panel.naive, lw=1.1, ms=3, **look)
+        axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
+        last, first = place >= len(data.panels) - columns, place % columns == 0
+        axes.set(title=shorten(panel.title, 48), ylabel=shorten(data.value, 40) if first else "")
+        axes.set_xlabel(f"{data.step} after the last value known" if last else "")
         axes.tick_params(labelleft=True)
-        if place >= len(data.panels) - columns:
-            axes.set_xlabel(f"{data.step} after the last value known")
-        if place % columns == 0:
-            axes.set_ylabel(shorten(data.value, 40))
     handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(handles))
     return figure
-
-
-def _draw_panel(axes: Axes, panel: ForecastPanel, naive: str) -> None:
-    axes.axvline(0, color="#8b9098", lw=0.8, ls=":")
-    marker = "o" if len(panel.steps) < 8 else ""  # few horizons are points, not a curve
-    axes.plot([*panel.past_steps, *panel.steps], [*panel.past, *panel.truth], color=INK, lw=1.4, label="truth")
-    if panel.naive is not None:
-        axes.plot(panel.steps, panel.naive, color=NAIVE_COLOUR, lw=1.1, ls="--", marker=marker, ms=3, label=naive)
-    axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
 
 
 OVERALL = "all"
@@ -106,19 +98,16 @@ def report_sections(files: RunFiles) -> list[Section]:
 def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
     """A table per target with a column per forecaster: errors by horizon, then figures over all horizons."""
     tables = []
-    lines: dict[str, tuple[Any, str, Callable[[Any], str]]]
     for target in dict.fromkeys(row["target"] for row in rows):
         result = {(row["forecaster"], row["horizon"]): row for row in rows if row["target"] == target}
         names = list(dict.fromkeys(name for name, _ in result))
         horizons = [horizon for name, horizon in result if name == names[0] and horizon != OVERALL]
-        lines = {f"+{horizon}": (horizon, "mae", _error) for horizon in _spread(horizons)}
-        lines |= {OVERALL: (OVERALL, "mae", _error), "RMSE": (OVERALL, "rmse", _error), "R²": (OVERALL, "r2", _error)}
+        lines: list[tuple[str, Any, str]] = [(f"+{horizon}", horizon, "mae") for horizon in _spread(horizons)]
+        lines += [(OVERALL, OVERALL, "mae"), ("RMSE", OVERALL, "rmse"), ("R²", OVERALL, "r2")]
+        cells = [[head, *(_error(result[name, horizon][key]) for name in names)] for head, horizon, key in lines]
         for naive in ("persistence", "seasonal"):
-            lines[f"skill over {naive}"] = (OVERALL, f"skill_over_{naive}", format_share)
-        cells = [
-            [heading, *(text(result[name, horizon][key]) for name in names)]
-            for heading, (horizon, key, text) in lines.items()
-        ]
+            skills = (format_share(result[name, OVERALL][f"skill_over_{naive}"]) for name in names)
+            cells.append([f"skill over {naive}", *skills])
         title = f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
         tables.append(table(title, ["", *names], cells))
     return tables
@@ -131,7 +120,7 @@ def _error(value: float) -> str:
 
 def _spread(horizons: Sequence[int]) -> list[int]:
     """At most `SHOWN_HORIZONS` horizons, including the first and the last: 1, 6, 12, 18 and 24 of 1 to 24."""
-    count = min(len(horizons), SHOWN_HORIZONS)
-    between = [horizons[-1] * place / (count - 1) for place in range(1, count - 1)]
-    nearest = [horizons[int(np.abs(np.array(horizons) - step).argmin())] for step in between]
-    return list(dict.fromkeys([horizons[0], *nearest, horizons[-1]]))
+    wanted = np.linspace(0, horizons[-1], SHOWN_HORIZONS)[1:-1]
+    between = [min(horizons, key=lambda horizon: abs(horizon - step)) for step in wanted]
+    spread = dict.fromkeys([horizons[0], *between, horizons[-1]])
+    return list(spread) if len(horizons) > SHOWN_HORIZONS else list(horizons)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hexlit.reporting.page import Block, Cell, Column, Facts, Notes, Page, Section, Table, table
-from hexlit.reporting.quantities import format_bytes, format_count, format_duration, format_rate, format_share
+from hexlit.reporting.page import Cell, Column, Facts, Notes, Page, Section, Table, cell, entries, table
+from hexlit.reporting.quantities import format_count, format_share
 
 _BARS = 12  # lines of the histogram of lengths, at most
 _STEPS = (1, 2, 5, 10, 20, 50, 100)  # number of moves that a bar may cover
@@ -12,16 +12,18 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100)  # number of moves that a bar may cover
 
 def import_page(result: Mapping[str, Any], target: str) -> Page:
     """The results of an import."""
-    names = {"games read": "read", "new games": "imported", "plies": "plies", f"in {target}": "in_store"}
-    facts = [(name, format_count(result[key])) for name, key in names.items()]
-    facts += [("time", format_duration(result["seconds"])), ("games/s", format_rate(result["games_per_second"]))]
+    facts = entries(
+        *(("games read", result["read"], "count"), ("new games", result["imported"], "count")),
+        *(("plies", result["plies"], "count"), (f"in {target}", result["in_store"], "count")),
+        *(("time", result["seconds"], "seconds"), ("games/s", result["games_per_second"], "rate")),
+    )
     return Page("", "", _tallies({"Dropped": result["dropped"], "To be known": result["noted"]}), [Facts(facts)])
 
 
 def export_page(result: Mapping[str, Any], target: str) -> Page:
     """The results of an export."""
     facts = [(f"games written to {target}", format_count(result["written"])), ("format", result["format"])]
-    facts += [("size", format_bytes(result["bytes"])), ("time", format_duration(result["seconds"]))]
+    facts += entries(("size", result["bytes"], "bytes"), ("time", result["seconds"], "seconds"))
     lost = f"Not said in {result['format']}"
     return Page("", "", _tallies({"Not written": result["not_written"], lost: result["lost"]}), [Facts(facts)])
 
@@ -43,8 +45,8 @@ def verdict_page(verdict: Mapping[str, Any]) -> Page:
 def overview_page(overview: Mapping[str, Any]) -> Page:
     """The contents of a collection of games."""
     games = overview["games"]
-    facts = [("games", format_count(games)), ("plies", format_count(overview["plies"]))]
-    facts.append(("plies a game", f"{overview['plies'] / games:.1f}"))
+    facts = entries(("games", games, "count"), ("plies", overview["plies"], "count"))
+    facts += entries(("plies a game", overview["plies"] / games, "{:.1f}"))
     sizes = {f"{size}x{size}": count for size, count in overview["sizes"].items()}
     counts = {"Boards": sizes} | {name.capitalize(): overview[name] for name in ("winners", "endings", "swaps")}
     lines = [
@@ -52,24 +54,23 @@ def overview_page(overview: Mapping[str, Any]) -> Page:
         for title, group in counts.items()
     ]
 
-    def row(names: Sequence[str], line: Mapping[str, Any], won: str) -> list[str]:
-        shares = [format_share(line["games"] / games), format_share(line[won] / line["games"])]
-        return [*names, f"{line['games']:,}", *shares]
+    def table_of(headings: Sequence[str], keys: Sequence[str], rows: Sequence[Mapping[str, Any]], won: str) -> Table:
+        shares = [[format_share(one["games"] / games), format_share(one[won] / one["games"])] for one in rows]
+        cells = [[*(str(one[key]) for key in keys), f"{one['games']:,}"] for one in rows]
+        return table("", headings, [[*row, *more] for row, more in zip(cells, shares, strict=True)], names=len(keys))
 
     sections = [Section("Lengths", [histogram({int(length): n for length, n in overview["lengths"].items()})])]
     if openings := overview["openings"]:
-        rows = [row([f"{one['board']}x{one['board']}", str(one["moves"])], one, "black_won") for one in openings]
+        rows = [one | {"board": f"{one['board']}x{one['board']}"} for one in openings]
         title = f"Openings, the same turned by 180° counted together ({format_count(overview['different_openings'])})"
-        sections.append(Section(title, [table("", ["board", "moves", "games", "share", "Black won"], rows, names=2)]))
+        headings = ["board", "moves", "games", "share", "Black won"]
+        sections.append(Section(title, [table_of(headings, ("board", "moves"), rows, "black_won")]))
     if players := overview["players"]:
-        rows = [row([str(one["name"])], one, "won") for one in players]
         title = f"Players ({format_count(overview['different_players'])})"
-        sections.append(Section(title, [table("", ["name", "games", "share", "won"], rows)]))
-    lead: list[Block] = [Facts(facts), Notes(lines)]
-    if overview["unreadable"]:
-        message = f"{format_count(overview['unreadable'])} games cannot be read; `hexlit games verify` says which"
-        lead.append(Notes([message], "problem"))
-    return Page("", "", sections, lead)
+        sections.append(Section(title, [table_of(["name", "games", "share", "won"], ("name",), players, "won")]))
+    unread = f"{format_count(overview['unreadable'])} games cannot be read; `hexlit games verify` says which"
+    problems = Notes([unread] if overview["unreadable"] else [], "problem")
+    return Page("", "", sections, [Facts(facts), Notes(lines), problems])
 
 
 def histogram(counts: Mapping[int, int]) -> Table:
@@ -79,23 +80,21 @@ def histogram(counts: Mapping[int, int]) -> Table:
     classes = dict.fromkeys(range(low // step, high // step + 1), 0)
     for length, count in counts.items():
         classes[length // step] += count
-    most = max(classes.values())
-    rows = []
+    rows, most = [], max(classes.values())
     for number, count in classes.items():
-        name = f"{number * step} to {number * step + step - 1}" if step > 1 else f"{number * step}"
+        name = f"{number * step}" + (f" to {number * step + step - 1}" if step > 1 else "")
         bar = Cell("", count / most, bar=(0.0, count / most, None))
-        rows.append([Cell(name, number), Cell(format_count(count), count), bar])
+        rows.append([Cell(name, number), cell(count, "count"), bar])
     return table("", ["moves", "games", Column("")], rows, names=0)
 
 
 def _tallies(tallies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Section]:
     """A line per reason: its count, and the place of the first case in full."""
-    sections = []
-    for title, tally in tallies.items():
-        lines = [
+    lines = {
+        title: [
             f"{format_count(entry['count'])}  {reason}" + (f", such as {entry['place']}" if entry["place"] else "")
             for reason, entry in tally.items()
         ]
-        if lines:
-            sections.append(Section(title, [Notes(lines, "command")]))
-    return sections
+        for title, tally in tallies.items()
+    }
+    return [Section(title, [Notes(its, "command")]) for title, its in lines.items() if its]

@@ -10,8 +10,8 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting import page as pages
 from hexlit.reporting.board import result_of, step_game
-from hexlit.reporting.page import Cell, Column, Notes, Page, Section, Table, cell, table
-from hexlit.reporting.quantities import DASH, shown
+from hexlit.reporting.page import Cell, Column, Facts, Notes, Page, Section, Table, cell, entries, table
+from hexlit.reporting.quantities import DASH
 
 MOST_GAMES = 400
 """Most games in one page."""
@@ -40,9 +40,11 @@ def match_page(
     Raises:
         KeyError: `document` does not come from `hexlit match`.
     """
-    size, players = document["board"], document["players"]
+    size, players, played = document["board"], document["players"], document["games"]
     sections = [Section("Ratings", [ratings(document), Notes(about_ratings(document), "quiet")])] if players else []
-    sections.append(Section("Cross table", cross_blocks(document), detail=not 2 < len(players) <= _MOST_COLUMNS))
+    about = Notes(["Wins and losses of the player of the row against that of the column."], "quiet")
+    cross: list[pages.Block] = [cross_table(document), about]
+    sections.append(Section("Cross table", cross, detail=not 2 < len(players) <= _MOST_COLUMNS))
     if boards:
         last = [last_position(game) for game in closest_games(games, boards)]
         sections.append(Section("Closest games", [pages.Boards(last)]))
@@ -52,36 +54,33 @@ def match_page(
         rows = [[entry["loser"], entry["note"]] for entry in document["forfeits"]]
         forfeits = table("Forfeits", ["loser", "reason"], rows, names=2, search=True)
         sections.append(Section("Forfeits", [forfeits], detail=True))
-    sections.append(Section("Players", [specs(document)], detail=True))
-    if settings:
-        sections.append(pages.settings_section(settings))
-    notes = Notes(sprt_lines(document)), Notes(forfeit_lines(document), "problem")
-    return Page(f"Match on {size}×{size}", where, sections, (pages.Facts(headline(document)), *notes))
-
-
-def headline(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and text of a match's results."""
-    games = document["games"]
-    facts: list[tuple[str, float | None, str]] = [("players", len(document["players"]), "count")]
-    facts += [("games", games, "count"), ("wall time", document["seconds"], "seconds")]
-    facts.append(("games/s", document["games_per_second"], "rate"))
-    if games:
-        facts.append(("won by Black", document["black_wins"] / games, "share"))
-        facts.append(("pairs split", document["split_pairs"] / document["pairs"], "share"))
-        facts += [("swapped", document["swaps"] / games, "share")] if document.get("swap") else []
-    facts += [("repeated games dropped", document["repeated"], "count")] if document["repeated"] else []
-    return [(name, shown(value, unit)) for name, value, unit in facts]
+    columns = [Column("player", kept=True), Column("kind"), Column("source", code=True), Column("settings", code=True)]
+    rows = []
+    for name, spec in document["specs"].items():
+        given = " ".join(f"{key}={value}" for key, value in (spec.get("settings") or {}).items())
+        rows.append([name, spec["kind"], str(spec.get("source") or DASH), given or DASH])
+    sections.append(Section("Players", [Table("Players", columns, rows)], detail=True))
+    sections += [pages.settings_section(settings)] if settings else []
+    facts = entries(
+        ("players", len(players), "count"),
+        ("games", played, "count"),
+        ("wall time", document["seconds"], "seconds"),
+        ("games/s", document["games_per_second"], "rate"),
+        ("won by Black", document["black_wins"] / played if played else None, "share"),
+        ("pairs split", document["split_pairs"] / document["pairs"] if played else None, "share"),
+        ("swapped", document["swaps"] / played if played and document.get("swap") else None, "share"),
+        ("repeated games dropped", document["repeated"] or None, "count"),
+    )
+    notes = Notes(sprt_lines(document["sprt"])), Notes(forfeit_lines(document), "problem")
+    return Page(f"Match on {size}×{size}", where, sections, (Facts(facts), *notes))
 
 
 def ratings(document: Mapping[str, Any]) -> Table:
     """Elo of the players with 95% intervals; if games were forfeited also over the others, with their number."""
     players = document["players"]
     lost = Counter(forfeit["loser"] for forfeit in document["forfeits"])
-    columns = [Column("player", kept=True), Column("Elo", number=True)]
-    columns.append(Column("95% interval", number=True, names=("low", "high")))
-    columns += [Column("games", number=True), Column("wins", number=True, rank=2), Column("score", number=True)]
-    columns += [Column(name, number=True) for name in ("forfeits", "Elo of games played") if lost]
-    columns.append(Column("", rank=1, names=("anchor",)))
+    headings: list[str | Column] = ["player", "Elo", Column("95% interval", number=True, names=("low", "high"))]
+    headings += ["games", "wins", "score", *(["forfeits", "Elo of games played"] if lost else [])]
     low, high = min(player["low"] for player in players), max(player["high"] for player in players)
     rows = []
     for player in players:
@@ -96,7 +95,8 @@ def ratings(document: Mapping[str, Any]) -> Table:
             over = DASH if played is None else f"{played['elo']:+.0f} ({played['games']:,})"
             row += [f"{lost[player['name']]:,}", Cell(over, played and played["elo"])]
         rows.append([*row, Cell("", (anchored,), bar=(begin, end, value))])
-    return Table("Ratings", columns, rows, search=len(rows) > 20)
+    headings.append(Column("", rank=1, names=("anchor",)))
+    return table("Ratings", headings, rows, ranks={"wins": 2}, search=len(rows) > 20)
 
 
 def about_ratings(document: Mapping[str, Any]) -> list[str]:
@@ -109,7 +109,7 @@ def about_ratings(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def cross_blocks(document: Mapping[str, Any]) -> list[Table | Notes]:
+def cross_table(document: Mapping[str, Any]) -> Table:
     """Wins of the player of a row against that of a column, darker for more."""
     names = [player["name"] for player in document["players"]]
     rows = []
@@ -121,14 +121,11 @@ def cross_blocks(document: Mapping[str, Any]) -> list[Table | Notes]:
             score = Cell(f"{result['wins']}–{result['games'] - result['wins']}", share, shade=0.75 * share)
             row.append(score if result["games"] else DASH if name != other else "")
         rows.append(row)
-    headings = ["wins of", *(str(number) for number in range(1, len(names) + 1))]
-    note = "Wins and losses of the player of the row against that of the column."
-    return [table("Cross table", headings, rows), Notes([note], "quiet")]
+    return table("Cross table", ["wins of", *(str(number) for number in range(1, len(names) + 1))], rows)
 
 
-def sprt_lines(document: Mapping[str, Any]) -> list[str]:
+def sprt_lines(test: Mapping[str, Any] | None) -> list[str]:
     """The result of the sequential test, with its figures; none without a test."""
-    test = document["sprt"]
     if test is None:
         return []
     facts = f"log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]"
@@ -146,9 +143,8 @@ def forfeit_lines(document: Mapping[str, Any]) -> list[str]:
         f"{loser} forfeited {games:,} game{'s' if games > 1 else ''}: {note}"
         for (loser, note), games in forfeits.most_common(_MOST_NOTES)
     ]
-    if len(forfeits) > _MOST_NOTES:
-        lines.append(f"{len(forfeits) - _MOST_NOTES} more reasons of forfeits are in match.json")
-    return lines
+    more = len(forfeits) - _MOST_NOTES
+    return lines + [f"{more} more reasons of forfeits are in match.json"] * (more > 0)
 
 
 def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
@@ -156,12 +152,11 @@ def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
 
     With fewer meetings than `count`, the second longest games follow, and so on.
     """
-    meetings: dict[tuple[str, str], list[GameRecord]] = defaultdict(list)
+    meetings: dict[tuple[str, ...], list[GameRecord]] = defaultdict(list)
     for game in sorted(games, key=lambda game: -len(game.moves)):
-        one, other = sorted((game.black, game.white))
-        meetings[one, other].append(game)
+        meetings[tuple(sorted((game.black, game.white)))].append(game)
 
-    def distance(players: tuple[str, str]) -> float:
+    def distance(players: tuple[str, ...]) -> float:
         won = sum((game.black if game.winner > 0 else game.white) == players[0] for game in meetings[players])
         return abs(won / len(meetings[players]) - 0.5)
 
@@ -180,22 +175,10 @@ def last_position(game: GameRecord) -> pages.PositionBoard:
 
 def games_section(games: Sequence[GameRecord], size: int) -> Section:
     """The games for the viewer."""
-    kept = games[:MOST_GAMES]
     winners = {1: "Black won", -1: "White won"}
     steps = [
         step_game(one, f"{number}. {one.black} – {one.white} · {winners.get(one.winner, DASH)} in {len(one.moves)}")
-        for number, one in enumerate(kept, start=1)
+        for number, one in enumerate(games[:MOST_GAMES], start=1)
     ]
-    left_out = f"The first {len(kept)} of {len(games):,} games; games.sgf has all."
-    more = [Notes([left_out], "quiet")] if len(games) > len(kept) else []
-    return Section("Games", [pages.GameViewer(size, steps), *more], detail=True)
-
-
-def specs(document: Mapping[str, Any]) -> Table:
-    """The players with their settings."""
-    columns = [Column("player", kept=True), Column("kind"), Column("source", code=True), Column("settings", code=True)]
-    rows = []
-    for name, spec in document["specs"].items():
-        settings = " ".join(f"{key}={value}" for key, value in (spec.get("settings") or {}).items())
-        rows.append([name, spec["kind"], str(spec.get("source") or DASH), settings or DASH])
-    return Table("Players", columns, rows)
+    left_out = [f"The first {len(steps)} of {len(games):,} games; games.sgf has all."] * (len(games) > len(steps))
+    return Section("Games", [pages.GameViewer(size, steps), Notes(left_out, "quiet")], detail=True)

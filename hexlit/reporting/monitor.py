@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import fmean
 from typing import Any, Self
 
 from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hexlit.reporting.page import Cell, Column, Row, Table
-from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
-from hexlit.reporting.screen import Display
+from hexlit.reporting.page import Cell, Column, Row, table
+from hexlit.reporting.quantities import format_bytes, format_count, format_duration, shown
+from hexlit.reporting.screen import LiveDisplay
 from hexlit.reporting.text import table_for
 
 _TREND = 24  # samples in the small curve
@@ -23,16 +25,16 @@ SampleView = Any
 
 
 FIGURES: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "cpu_percent": ("cpu", lambda percent: DASH if percent is None else f"{percent:.0f}%"),
+    "cpu_percent": ("cpu", partial(shown, unit="{:.0f}%")),
     "host_bytes": ("memory", format_bytes),
     "device_bytes": ("device memory", format_bytes),
-    "device_utilisation": ("device busy", lambda share: DASH if share is None else f"{share:.0%}"),
-    "processes": ("processes", lambda count: format_count(count and round(count))),
+    "device_utilisation": ("device busy", partial(shown, unit="{:.0%}")),
+    "processes": ("processes", format_count),
 }
 """Field of a sample -> its heading and its text: the rows of the table."""
 
 
-class ResourceDisplay(Display):
+class ResourceDisplay(LiveDisplay):
     """Shows the samples of a tree of processes as they arrive, and their summary.
 
         with ResourceDisplay("process 123", duration=600, interval=5) as display:
@@ -70,38 +72,35 @@ class ResourceDisplay(Display):
     def update(self, sample: SampleView) -> None:
         """Take in one more sample."""
         self._samples.append(sample)
-        if self.live:
-            return
-        facts = [f"{heading} {show(getattr(sample, name))}" for name, (heading, show) in FIGURES.items()]
-        self.line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
-        for line in self._missing():
-            if line not in self._told:
+        if not self.live:
+            facts = [f"{heading} {show(getattr(sample, name))}" for name, (heading, show) in FIGURES.items()]
+            self.line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
+            for line in filter(lambda line: line not in self._told, self._missing()):
                 self._told.add(line)
                 self.line(f"            {line}")
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        gone = time.monotonic() - self._started
-        until = "until it ends or Ctrl-C"
+        gone, until = time.monotonic() - self._started, "until it ends or Ctrl-C"
         if self._duration is not None:
             until = f"{format_duration(max(0.0, self._duration - gone))} left"
         first = Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s\n", "cyan")
         missing = [Text(line, "dim") for line in self._missing()]
         return self.framed(f"hexlit monitor · {self._target}", first, self._table(with_now=True), *missing)
 
-    def summarise(self, how_it_ended: str, table: str, trials: int, limit: str, basis: str) -> None:
+    def summarise(self, how_it_ended: str, saved: str, trials: int, limit: str, basis: str) -> None:
         """Print means and peaks, and how many trials like the target fit side by side.
 
         Args:
             how_it_ended: such as `process 123 has ended`; empty when the time was up.
-            table: place of the saved samples.
+            saved: place of the saved samples.
             trials: number of trials.
             limit: the resource that limits them.
             basis: the figures behind the number.
         """
         ended = f"{how_it_ended} · " if how_it_ended else ""
         count, seconds = len(self._samples), self._samples[-1].seconds if self._samples else 0.0
-        self.line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {table}")
+        self.line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {saved}")
         self.console.print(self._table(with_now=False))
         for line in self._missing():
             self.line(line)
@@ -110,18 +109,17 @@ class ResourceDisplay(Display):
     def _table(self, *, with_now: bool) -> Grid:
         """A row a figure; on a narrow terminal the mean goes first, then the trend."""
         headings = ["now", "mean", "peak"] if with_now else ["mean", "peak"]
-        columns = [Column(""), *(Column(name, number=True, rank=2 * (name == "mean")) for name in headings)]
-        columns += [Column("trend", rank=1)] if with_now else []
         rows: list[Row] = []
         for name, (heading, show) in FIGURES.items():
             values = [getattr(sample, name) for sample in list(self._samples)]
             known = [value for value in values if value is not None]
             figures = {"now": values[-1] if values else None}
-            figures |= {"mean": sum(known) / len(known) if known else None, "peak": max(known, default=None)}
+            figures |= {"mean": fmean(known) if known else None, "peak": max(known, default=None)}
             curve = sparkline(values[-_TREND:], 1.0 if name == "device_utilisation" else None)
-            trend = [Cell(curve, state="running")] if with_now else []
-            rows.append([heading, *(show(figures[one]).rjust(_FIGURE) for one in headings), *trend])
-        return table_for(Table("", columns, rows), self.console.width - 4)
+            row: list[Any] = [heading, *(show(figures[one]).rjust(_FIGURE) for one in headings)]
+            rows.append([*row, Cell(curve, state="running")][: len(headings) + 1 + with_now])
+        trend = [Column("trend", rank=1)] if with_now else []
+        return table_for(table("", ["", *headings, *trend], rows, ranks={"mean": 2}), self.console.width - 4)
 
     def _missing(self) -> list[str]:
         """Figures that were never measured, and why: one line per reason."""
@@ -135,6 +133,5 @@ class ResourceDisplay(Display):
 def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
     """The values as a small curve from 0 to `top`, or to the largest of them; a blank for a missing value."""
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
-    steps = len(_HEIGHTS) - 1
-    heights = [None if value is None else min(steps, max(0, round(value / highest * steps))) for value in values]
-    return "".join(" " if height is None else _HEIGHTS[height] for height in heights)
+    shares = [None if value is None else min(1.0, max(0.0, value / highest)) for value in values]
+    return "".join(" " if share is None else _HEIGHTS[round(share * (len(_HEIGHTS) - 1))] for share in shares)

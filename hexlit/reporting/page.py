@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from hexlit.reporting.quantities import shown
@@ -75,8 +76,13 @@ Row = Sequence[Any]
 
 
 def cell(value: float | None, unit: str | None = None) -> Cell:
-    """A figure as people read it, sorted by its value; see `FORMATS` for the units."""
+    """A figure as people read it, sorted by its value; see `shown` for the units."""
     return Cell(shown(value, unit), value)
+
+
+def entries(*figures: tuple[str, float | None, str | None]) -> list[tuple[str, str]]:
+    """Names and texts of those of the `figures` (name, value, unit) that there are, as `Facts` have them."""
+    return [(name, shown(value, unit)) for name, value, unit in figures if value is not None]
 
 
 @dataclass(frozen=True)
@@ -100,11 +106,23 @@ class Table:
         return list(zip(self.columns, whole, strict=True))
 
 
-def table(caption: str, headings: Sequence[Any], rows: Sequence[Row], *, names: int = 1, **more: Any) -> Table:
-    """A table whose first `names` columns are names, at the left, and whose other plain columns are numbers."""
+def table(
+    caption: str,
+    headings: Sequence[Any],
+    rows: Sequence[Row],
+    *,
+    names: int = 1,
+    ranks: Mapping[str, int] | None = None,
+    **more: Any,
+) -> Table:
+    """A table whose first `names` columns are names, at the left, and whose other plain columns are numbers.
+
+    `ranks` has the ranks of columns by heading, and `more` are further fields of `Table`.
+    """
+    ranks = ranks or {}
     columns = [
-        heading if isinstance(heading, Column) else Column(heading, number=place >= names, kept=place == 0)
-        for place, heading in enumerate(headings)
+        one if isinstance(one, Column) else Column(one, place >= names, place == 0, rank=ranks.get(one, 0))
+        for place, one in enumerate(headings)
     ]
     return Table(caption, columns, rows, **more)
 
@@ -275,6 +293,21 @@ class Page:
     def brief(self) -> list[tuple[str, Sequence[Block]]]:
         """The lead and the sections that are no details, with their titles."""
         return [("", self.lead), *((one.title, one.blocks) for one in self.sections if not one.detail)]
+
+
+@cache
+def _environment() -> Any:
+    """The environment that finds the templates and escapes all their values, but in Markdown."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("hexlit.reporting", "templates")
+    spaces: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
+    return Environment(loader=loader, autoescape=lambda name: ".md" not in str(name), **spaces)
+
+
+def filled(name: str, **values: Any) -> str:
+    """The template `name` with these values."""
+    return str(_environment().get_template(f"{name}.jinja").render(values))
 
 
 def settings_section(settings: Mapping[str, str], given: Sequence[str] = (), notes: Sequence[Notes] = ()) -> Section:

@@ -13,13 +13,10 @@ HEADINGS = ("", "hours", "cost", "games/s", "playing", "training", "network", "s
 def plan_page(found: Found) -> Page:
     """Machines, time, cost, limits and the effect of changes."""
     cluster = found["cluster"]
-    places = [f"{cluster['workers']} beside the training"] if cluster["workers"] else []
-    if cluster["hosts"]:
-        places.append(f"{cluster['host_workers']} on each of {cluster['hosts']} hosts")
-    machines = (
-        f"{cluster['actors']} processes play ({', '.join(places)}), {cluster['devices']} "
-        f"device{'s train' if cluster['devices'] > 1 else ' trains'}"
-    )
+    places = [f"{cluster['workers']} beside the training"] * bool(cluster["workers"])
+    places += [f"{cluster['host_workers']} on each of {cluster['hosts']} hosts"] * bool(cluster["hosts"])
+    devices = "1 device trains" if cluster["devices"] == 1 else f"{cluster['devices']} devices train"
+    machines = f"{cluster['actors']} processes play ({', '.join(places)}), {devices}"
     time = (
         f"{format_duration(found['hours'] * 3600)}: {found['epochs']:,} epochs of {found['epoch_seconds']:.1f} s; "
         f"{format_rate(found['positions_per_second'])} positions/s searched in full; "

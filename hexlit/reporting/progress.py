@@ -1,22 +1,25 @@
 """The display of a training run: a live one on a terminal, plain lines anywhere else."""
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping
+from statistics import fmean
 from types import SimpleNamespace
 from typing import Any, Self
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from hexlit.reporting.page import Column, Table
+from hexlit.reporting.page import Table, table
 from hexlit.reporting.quantities import DASH, LEFT_OUT, format_duration, format_rate, format_strength, shown, time_left
-from hexlit.reporting.screen import SECONDS_BETWEEN_LINES, Bar, Display, Waiting, bars_table
+from hexlit.reporting.screen import SECONDS_BETWEEN_LINES, Bar, LiveDisplay, Waiting, bars_table
 from hexlit.reporting.text import table_for
 
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
 _LEAST_SHARE = 0.05  # of a phase that is done before its time left is told: the first games of many end together
 _TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
 _TELLING_FIGURES = 2
+_ROWS = 8  # epochs in the table
 _UNTIMED = "compiling"  # a phase outside the pace of epochs; it is announced, since it shows no progress
 
 
@@ -25,7 +28,7 @@ PhaseView = Any
 `counts`; unmeasured numbers are None."""
 
 
-class TrainingProgress(Display):
+class TrainingProgress(LiveDisplay):
     """Shows a running run; a listener of the phases that gets losses and figures through `update`.
 
     On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of
@@ -42,7 +45,6 @@ class TrainingProgress(Display):
         epochs: number of epochs of the whole run; None where only `max_time` ends it.
         max_time: time limit of the run in seconds; None for no limit.
         first_epoch: first epoch of a resumed run.
-        rows: number of epochs in the table.
         after: earlier display that stays until this one begins.
         live: None decides by the console.
     """
@@ -54,21 +56,19 @@ class TrainingProgress(Display):
         max_time: float | None = None,
         first_epoch: int = 0,
         title: str = "hexlit train",
-        rows: int = 8,
         console: Console | None = None,
         live: bool | None = None,
         after: Waiting | None = None,
     ) -> None:
         super().__init__(console, live=live, transient=False)
-        self._epochs, self._max_time, self._title, self._rows, self._after = epochs, max_time, title, rows, after
+        self._epochs, self._max_time, self._title, self._after = epochs, max_time, title, after
         self._started = self._epoch_started = self._phase_started = time.monotonic()
-        self._epoch = first_epoch
-        self._durations: dict[int, float] = {}
+        self._epoch, self._durations = first_epoch, dict[int, float]()
         self._untimed = self._next_end = 0.0
         self._over = self._phase_runs = False
         self._phase: PhaseView | None = None
         self._phase_first: tuple[float, float] | None = None
-        self._texts: dict[int, dict[str, str]] = {}
+        self._texts: dict[int, dict[str, str]] = defaultdict(dict)
         self._ranks: dict[str, int] = {}
 
     def __enter__(self) -> Self:
@@ -89,7 +89,9 @@ class TrainingProgress(Display):
         now = time.monotonic()
         if epoch > self._epoch:
             self._end_epoch(epoch)
-            self._say_when_it_ends(epoch - 1)
+            if not self.live and (text := self.end_text()) and now >= self._next_end:
+                self._next_end = now + SECONDS_BETWEEN_LINES
+                self._tell(epoch - 1, f"took {format_duration(self._durations.get(epoch - 1))}; the run {text}")
         unknown: dict[str, Any] = {"done": 0, "wall_seconds": 0.0, "work_seconds": None, "counts": {}, "figures": {}}
         self._phase = SimpleNamespace(name=name, epoch=epoch, goal=goal, detail="", **unknown)
         self._phase_first, self._phase_runs = None, True
@@ -110,8 +112,8 @@ class TrainingProgress(Display):
         """End the phase, well or (`finished` false) by an exception."""
         self._phase, self._phase_runs = phase, False
         self._untimed += phase.wall_seconds if phase.name == _UNTIMED else 0.0
-        how, work = "" if phase.finished else "stopped after ", phase.work_seconds
-        beside = "" if work is None or work <= phase.wall_seconds else f" of {format_duration(work)}"
+        how, work = "" if phase.finished else "stopped after ", phase.work_seconds or 0.0
+        beside = f" of {format_duration(work)}" if work > phase.wall_seconds else ""
         facts = [how + format_duration(phase.wall_seconds) + beside, *_facts(phase)]
         self._tell(phase.epoch, f"{phase.name}: {', '.join(facts)}")
 
@@ -124,7 +126,7 @@ class TrainingProgress(Display):
         for place, (heading, text) in enumerate(format_strength(figures or {}).items()):
             self._ranks[heading] = 5 if heading in LEFT_OUT else 1 if place < _TELLING_FIGURES else 3
             texts[heading] = text
-        self._texts[epoch] = self._texts.get(epoch, {}) | texts
+        self._texts[epoch] |= texts
         self._tell(epoch, ", ".join(f"{name} {text}" for name, text in texts.items()))
 
     def seconds_left(self) -> float | None:
@@ -132,15 +134,12 @@ class TrainingProgress(Display):
 
         The first epoch of a session says nothing about the pace: caches fill, and nothing runs beside it yet.
         """
-        now = time.monotonic()
-        limits = []
+        now, limits = time.monotonic(), []
         if self._max_time is not None:
-            limits.append(max(0.0, self._max_time - (now - self._started)))
+            limits.append(self._max_time - (now - self._started))
         recent = list(self._durations.values())[1:][-_RECENT_EPOCHS:]
         if self._epochs is not None and recent:
-            mean = sum(recent) / len(recent)
-            under_way = min(now - self._epoch_started, mean)
-            limits.append(max(0.0, (self._epochs - self._epoch) * mean - under_way))
+            limits.append((self._epochs - self._epoch) * fmean(recent) - min(now - self._epoch_started, fmean(recent)))
         left = min(limits, default=0.0)
         return left if left > 0 else None
 
@@ -152,11 +151,10 @@ class TrainingProgress(Display):
         if not self._durations or self._over:
             return ""
         seconds = self.seconds_left()
-        if seconds is None:
-            pace = len(self._durations) > 1 or (self._epochs is not None and self._epoch >= self._epochs)
-            known = self._max_time is not None or (self._epochs is not None and pace)
-            return "ends any moment" if known else ""
-        return f"ends by {_time_of_day(time.time() + seconds)}, in {format_duration(seconds)}"
+        if seconds is not None:
+            return f"ends by {_time_of_day(time.time() + seconds)}, in {format_duration(seconds)}"
+        pace = self._epochs is not None and (len(self._durations) > 1 or self._epoch >= self._epochs)
+        return "ends any moment" if pace or self._max_time is not None else ""
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
@@ -165,49 +163,39 @@ class TrainingProgress(Display):
         shares += [(now - self._started) / self._max_time] if self._max_time else []
         amount = f"{self._epoch}/{self._epochs}" if self._epochs is not None else f"{self._epoch}"
         gone = f"{format_duration(now - self._started)} gone"
-        bars, facts = [Bar("epochs", min(1.0, max(shares)) if shares else None, amount, [gone, self.end_text()])], [""]
+        bars, facts = [Bar("epochs", min(1.0, max(shares)) if shares else None, amount, [self.end_text(), gone])], [""]
         if phase is not None:
             seconds = now - self._phase_started if self._phase_runs else phase.wall_seconds
             share = 1.0 if not self._phase_runs else min(1.0, phase.done / phase.goal) if phase.goal else None
             bars.append(Bar(phase.name, share, _amount(phase, seconds), [format_duration(seconds)], "magenta"))
-            facts = [*_facts(phase), self._phase_left(phase) if self._phase_runs else ""]
+            facts = [*_facts(phase), self._phase_left(phase) * self._phase_runs]
         parts: list[RenderableType] = [Text(" · ".join(filter(None, facts)) or DASH, "cyan", overflow="fold")]
         parts += [Text(), table_for(self._table(), width)] if self._texts else []
         return self.framed(self._title, bars_table(bars, width), *parts)
 
     def _table(self) -> Table:
         """The last epochs; on a narrow terminal the least telling columns go first."""
-        epochs = sorted(self._texts)[-self._rows :]
+        epochs = sorted(self._texts)[-_ROWS:]
         names = [name for name in self._ranks if any(name in self._texts[epoch] for epoch in epochs)]
-        columns = [Column("epoch", number=True), Column("time", number=True, rank=2)]
-        columns += [Column(name, number=True, rank=self._ranks[name]) for name in names]
+        ranks = {"time": 2} | {name: self._ranks[name] for name in names}
         rows = [
             [str(one), format_duration(self._durations.get(one)), *(self._texts[one].get(name, DASH) for name in names)]
             for one in epochs
         ]
-        return Table("", columns, rows, best=len(rows) - 1)
+        return table("", ["epoch", "time", *names], rows, names=0, ranks=ranks, best=len(rows) - 1)
 
     def _end_epoch(self, following: int) -> None:
         now = time.monotonic()
         self._durations[self._epoch] = max(0.0, now - self._epoch_started - self._untimed)
         self._epoch, self._epoch_started, self._untimed = following, now, 0.0
 
-    def _say_when_it_ends(self, epoch: int) -> None:
-        """One line, at most every ten seconds, after `epoch`."""
-        now, text = time.monotonic(), self.end_text()
-        if not self.live and text and now >= self._next_end:
-            self._next_end = now + SECONDS_BETWEEN_LINES
-            self._tell(epoch, f"took {format_duration(self._durations.get(epoch))}; the run {text}")
-
     def _phase_left(self, phase: PhaseView) -> str:
         """Time that the phase still needs at its pace since its first result; empty while that is not known.
 
         Games of self-play begin together, so the first result comes late and says nothing about the pace.
         """
-        if not phase.goal or self._phase_first is None:
-            return ""
-        first, seconds = self._phase_first
-        if phase.done < min(first + _LEAST_SHARE * phase.goal, phase.goal):
+        first, seconds = self._phase_first or (0.0, 0.0)
+        if not phase.goal or not first or phase.done < min(first + _LEAST_SHARE * phase.goal, phase.goal):
             return ""
         return time_left(phase.wall_seconds - seconds, phase.done - first, phase.goal - first)
 
@@ -218,9 +206,9 @@ class TrainingProgress(Display):
 
 
 def _amount(phase: PhaseView, seconds: float) -> str:
-    if phase.goal is None and not phase.done:
-        return format_duration(seconds)
-    return shown(phase.done, "count") + (f"/{shown(phase.goal, 'count')}" if phase.goal is not None else "")
+    if phase.goal is None:
+        return shown(phase.done, "count") if phase.done else format_duration(seconds)
+    return f"{shown(phase.done, 'count')}/{shown(phase.goal, 'count')}"
 
 
 def _time_of_day(when: float) -> str:

@@ -3,25 +3,21 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from hexlit.reporting import page as pages
-from hexlit.reporting.page import Cell, Facts, Figure, Figures, Notes, Page, Section, cell, plot, table
+from hexlit.reporting.page import Facts, Figure, Figures, Notes, Page, Section, cell, entries, plot, table
 from hexlit.reporting.quantities import DASH, LEFT_OUT, format_strength, shown
 from hexlit.reporting.run_files import ONCE, RunFiles, numbers, rates_of
 from hexlit.reporting.text import show
 
-_MEASURES_A_CHART = 4
-_LONG, _SHORT = 0.05, 0.01
-"""Least share of the time for a phase to count as long, and for a row of its own on the terminal."""
+_LONG = 0.05  # least share of the time for a phase to count as long
 _LEAST_LANE = 0.002
 _RATE = "_per_second"
-_UNITS = {"evaluations": "evals"}
-"""Headings of units that are shorter than their names."""
 _STARTING = "starting"  # first phase of every session of a run; its samples begin after it
 _METERS = {
     "CPU, % of a core": ("cpu_percent", 1.0),
@@ -61,11 +57,12 @@ def print_end(
     Every entry of `summary` may be missing; the report has the rest.
     """
     files = RunFiles(folder, summary)
-    lead: list[pages.Block] = [Facts(headline(files, brief=True))]
-    if summary.get("device"):
-        lead.append(Notes([f"on {summary['device']}"], "quiet"))
+    lead: list[pages.Block] = [
+        Facts(headline(files)),
+        Notes([f"on {summary['device']}"] if summary.get("device") else [], "quiet"),
+    ]
     console.print()
-    phases = [Section("Time by phase", phase_blocks(files, brief=True))] if summary.get("phases") else []
+    phases = [Section("Time by phase", phase_blocks(files))] if summary.get("phases") else []
     show(Page("", "", [*phases, *sections(files)], lead), console)
     console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False, markup=False)
 
@@ -80,30 +77,29 @@ def print_ending(
 
 def when(files: RunFiles) -> str:
     """Time of the latest change to the run's files."""
-    names = ("summary.json", "metrics.csv", "phases.csv")
-    times = [path.stat().st_mtime for name in names if (path := files.folder / name).is_file()]
-    if not times:
+    paths = (files.folder / name for name in ("summary.json", "metrics.csv", "phases.csv"))
+    latest = max((path.stat().st_mtime for path in paths if path.is_file()), default=None)
+    if latest is None:
         return "nothing written yet"
-    return f"{'finished' if files.summary else 'as it was'} {datetime.fromtimestamp(max(times)):%Y-%m-%d %H:%M}"
+    return f"{'finished' if files.summary else 'as it was'} {datetime.fromtimestamp(latest):%Y-%m-%d %H:%M}"
 
 
-def headline(files: RunFiles, *, brief: bool = False) -> list[tuple[str, str]]:
-    """Name and text of a run's results; `brief` those that a terminal has."""
+def headline(files: RunFiles) -> list[tuple[str, str]]:
+    """Name and text of a run's results."""
     summary = files.summary
     memory, cost, best = (summary.get(name) or {} for name in ("memory", "cost", "best"))
-    tells_best = best.get("value") is not None and (best.get("restored") or not summary.get("strength"))
-    seconds = summary.get("wall_seconds") or sum(files.totals().values()) or None
-    busy = (summary.get("steady_utilisation") or {}).get("training")
-    rows: list[tuple[str, float | None, str | None]] = [("epochs", files.epochs, "count")]
-    rows += [("wall time", seconds, "seconds")]
-    rows += [(f"best {best['monitor']}", best["value"], None)] if tells_best else []
-    rows += [(name, summary.get(name), "count") for name in ("games", "positions")]
-    if not brief:
-        rows += [("operations", cost.get("flops"), "flops"), ("parameters", summary.get("parameters"), "count")]
-        rows += [("device busy in training", busy, "share")]
-    rows += [("memory", memory.get("host_peak_bytes"), "bytes")]
-    rows += [("device memory", memory.get("device_peak_bytes") or None, "bytes")]
-    return [(name, shown(value, unit)) for name, value, unit in rows if value is not None]
+    tells_best = best.get("restored") or not summary.get("strength")
+    return entries(
+        ("epochs", files.epochs, "count"),
+        ("wall time", summary.get("wall_seconds") or sum(files.totals().values()) or None, "seconds"),
+        (f"best {best.get('monitor')}", best.get("value") if tells_best else None, None),
+        *((name, summary.get(name), "count") for name in ("games", "positions")),
+        ("operations", cost.get("flops"), "flops"),
+        ("parameters", summary.get("parameters"), "count"),
+        ("device busy in training", (summary.get("steady_utilisation") or {}).get("training"), "share"),
+        ("memory", memory.get("host_peak_bytes"), "bytes"),
+        ("device memory", memory.get("device_peak_bytes") or None, "bytes"),
+    )
 
 
 def how_it_ended(files: RunFiles) -> list[str]:
@@ -115,9 +111,9 @@ def how_it_ended(files: RunFiles) -> list[str]:
     figures = summary.get("strength") or summary.get("val") or {}
     lines = ending_lines(ending, figures, None) or [f"The run did all its {shown(ending['epochs'], 'count')} epochs."]
     if best.get("epoch") is not None:
-        judged = f"{best['monitor']} ({shown(best['value'])})"
         whose = "that epoch" if best.get("restored") else "the last one"
-        lines.append(f"best.ckpt is of epoch {best['epoch']}, the best by {judged}; all other figures are of {whose}.")
+        why = f"the best by {best['monitor']} ({shown(best['value'])}); all other figures are of {whose}."
+        lines.append(f"best.ckpt is of epoch {best['epoch']}, {why}")
     return lines
 
 
@@ -136,22 +132,18 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
     after = strength.get("measured_after")
     reached = _figures(strength) or "nothing measured yet"
     reached += f", measured after {_epochs(after)}" if isinstance(after, int) and after != done else ""
-    wanted = ""
+    wanted = unproved = ""
     if proof is not None:
         running = f"; so far in {proof['running']}" if proof["running"] else ""
-        wanted = f" (wanted: {_proof(proof['least'], proof)}{running})"
+        wanted, unproved = f" (wanted: {_proof(proof['least'], proof)}{running})", ", before it was proved"
     if why == "epochs":
         epochs = "the one epoch" if done == 1 else f"all {done} epochs"
-        return [] if proof is None else [f"Not proved in {epochs}: {reached}{wanted}."]
-    unproved = "" if proof is None else ", before it was proved"
-    after = f"after {done} of {_epochs(asked)}{unproved}"
-    if why == "stopped":
-        return [f"The run was stopped {after}: {reached}."]
-    subject = "The run was interrupted" if why == "interrupted" else f"{why} ended the run"
-    lines = [f"{subject} {after}: {reached}{wanted}."]
-    if why != "trainer.patience" and command is not None:
-        lines.append(f"To continue to its end: {command}")
-    return lines
+        return [f"Not proved in {epochs}: {reached}{wanted}."] if wanted else []
+    subject = f"The run was {why}" if why in ("stopped", "interrupted") else f"{why} ended the run"
+    wanted = "" if why == "stopped" else wanted
+    lines = [f"{subject} after {done} of {_epochs(asked)}{unproved}: {reached}{wanted}."]
+    goes_on = command is not None and why not in ("stopped", "trainer.patience")
+    return lines + [f"To continue to its end: {command}"] * goes_on
 
 
 def _figures(figures: Mapping[str, object]) -> str:
@@ -181,96 +173,66 @@ def losses_section(files: RunFiles) -> Section:
         lines = {split: (epochs, files.column(key)) for split, key in keys.items() if key in files.metrics}
         title = name.replace("_", " ").capitalize() if name != "loss" else "Total loss"
         figures.append(plot(f"loss-{name}", title, lines, dashed=["validation"], y=name, may_be_log=True))
-    figures += _validation(files, epochs)
+    for name in files.metrics:
+        if name.startswith("val.") and not name.endswith("loss") and any(y is not None for y in files.column(name)):
+            measure = name.removeprefix("val.").replace("_", " ")
+            figures.append(plot(name, f"On validation data: {measure}", {"": (epochs, files.column(name))}, y=measure))
     if "train.lr" in files.metrics:
         figures.append(plot("lr", "Learning rate", {"": (epochs, files.column("train.lr"))}, y="learning rate"))
     return Section("Losses", [Figures(figures)] if figures else [Notes(["No epoch has ended."], "quiet")])
 
 
-def _validation(files: RunFiles, epochs: Sequence[float | None]) -> list[Figure]:
-    """Charts of validation measures other than losses: shares of one together, others together."""
-    groups: dict[str, list[str]] = {"": [], ": errors": []}
-    for name in files.metrics:
-        known = [value for value in files.column(name) if value is not None]
-        if name.startswith("val.") and not name.endswith("loss") and known:
-            groups["" if min(known) >= 0 and max(known) <= 1 else ": errors"].append(name)
-    figures = []
-    for kind, names in groups.items():
-        for first in range(0, len(names), _MEASURES_A_CHART):
-            part = names[first : first + _MEASURES_A_CHART]
-            lines = {name.removeprefix("val.").replace("_", " "): (epochs, files.column(name)) for name in part}
-            title = "On validation data" + (f" ({first // _MEASURES_A_CHART + 1})" if first else "") + kind
-            y = next(iter(lines)) if len(lines) == 1 else ""
-            figures.append(plot(f"val{kind}-{first}", title, lines, y=y, may_be_log=bool(kind)))
-    return figures
-
-
 def time_section(files: RunFiles) -> Section:
-    """The timeline, the phases with the device's utilisation, and the throughput of training."""
-    title = "Phases, processors and memory over time"
-    timeline = Figure("timeline", title, spans_of(files), wide=True)
+    """The timeline, the phases, the throughput of training, and how busy the device was in the longest phases."""
+    timeline = Figure("timeline", "Phases, processors and memory over time", spans_of(files), wide=True)
+    totals, shares = files.totals(), numbers(files.phases, "device_utilisation")
     steps, rates = numbers(files.steps, "epoch"), numbers(files.steps, "examples_per_second")
-    lines = busy_lines(files) | {"training waits for data": (steps, numbers(files.steps, "load_share"))}
+    busy: dict[str, pages.Points] = {}
+    for phase in (name for name in totals if name not in ONCE and totals[name] >= _LONG * sum(totals.values())):
+        rows = [(epoch, one) for (name, epoch, _), one in zip(files.spans(), shares, strict=True) if name == phase]
+        busy[phase] = [epoch for epoch, _ in rows], [share for _, share in rows]
+    busy["training waits for data"] = steps, numbers(files.steps, "load_share")
     figures = [
         plot("throughput", "Throughput of training", {"": (steps, rates)}, y="examples a second"),
-        plot("busy", "How busy the device was, by phase", lines, dashed=["training waits for data"], share=True),
+        plot("busy", "How busy the device was, by phase", busy, dashed=["training waits for data"], share=True),
     ]
     figures = [figure for figure in figures if any(line.points for line in figure.data.lines)]  # type: ignore[union-attr]
     return Section("Time and machine", [Figures([timeline]), *phase_blocks(files), Figures(figures)])
 
 
-def busy_lines(files: RunFiles) -> dict[str, pages.Points]:
-    """Utilisation of the device by epoch, for each of the longest phases."""
-    totals, busy = files.totals(), numbers(files.phases, "device_utilisation")
-    lines: dict[str, pages.Points] = {}
-    for phase, total in totals.items():
-        if phase not in ONCE and total >= _LONG * sum(totals.values()):
-            rows = [row for row in zip(files.spans(), busy, strict=True) if row[0][0] == phase]
-            lines[phase] = ([epoch for (_, epoch, _), _ in rows], [share for _, share in rows])
-    return lines
-
-
-def phase_blocks(files: RunFiles, *, brief: bool = False) -> list[pages.Block]:
-    """Time, share and utilisation by phase, from the summary, with the time outside the phases and the total.
-
-    `brief` counts phases of less than a hundredth of the time with the time outside, unless they have rates.
-    """
+def phase_blocks(files: RunFiles) -> list[pages.Block]:
+    """Time, share and utilisation by phase, from the summary, with the time outside the phases and the total."""
     phases: Mapping[str, Mapping[str, Any]] = files.summary.get("phases") or {}
-    order = [name for name in dict.fromkeys(files.phases.get("phase", ())) if name in phases] or list(phases)
-    seconds = {name: phases[name].get("wall_seconds") or 0.0 for name in order}
+    phases = {name: phases[name] for name in files.totals() or phases if name in phases}
+    seconds = {name: row.get("wall_seconds") or 0.0 for name, row in phases.items()}
     measured = sum(seconds.values())
     whole = max(files.summary.get("wall_seconds") or 0.0, measured)
     units = list(dict.fromkeys(unit for row in phases.values() for unit in row if unit.endswith(_RATE)))
-    columns = {"device busy": ("device_utilisation", "share", 0)}
+    columns = {"device busy": ("device_utilisation", "share")}
     if any(row.get("outside_network_share") is not None for row in phases.values()):
-        columns["outside network"] = ("outside_network_share", "share", 3)
-    for name in (unit.removesuffix(_RATE) for unit in units):
-        columns[f"{_UNITS.get(name, name)}/s"] = (f"{name}{_RATE}", "rate", 2)
+        columns["outside network"] = ("outside_network_share", "share")
+    rates = {unit.removesuffix(_RATE).replace("evaluations", "evals") + "/s": (unit, "rate") for unit in units}
 
-    def row_of(name: str, length: float, figures: Sequence[str | Cell]) -> list[Any]:
-        return [name, cell(length, "seconds"), shown(length / whole if whole else None, "share"), *figures]
-
-    rated = {name for name in order if any(phases[name].get(unit) is not None for unit in units)}
-    kept = [name for name in order if not brief or name in rated or seconds[name] >= _SHORT * whole]
-    rows = [
-        row_of(name, seconds[name], [cell(phases[name].get(key), unit) for key, unit, _ in columns.values()])
-        for name in kept
+    columns |= rates
+    named = [(name, seconds[name], row) for name, row in phases.items()]
+    named += [("other", whole - measured, {})] if phases and whole - measured > 0.001 * whole else []
+    rows: list[list[Any]] = [
+        [name, cell(length, "seconds"), shown(length / whole if whole else None, "share")]
+        + [cell(row.get(key), unit) for key, unit in columns.values()]
+        for name, length, row in named
     ]
-    other = whole - sum(seconds[name] for name in kept)
-    if rows and other > 0.001 * whole:
-        rows.append(row_of("other", other, [DASH] * len(columns)))
-    rows += [row_of("all", whole, [""] * len(columns))] if rows else []
-    numeric = [pages.Column(heading, number=True, rank=rank) for heading, (_, _, rank) in columns.items()]
-    headings = ["phase", "time", "share", *numeric]
-    beside = {name: (phases[name].get("work_seconds") or 0.0) - seconds[name] for name in order}
+    if rows:
+        rows.append(["all", cell(whole, "seconds"), shown(1.0, "share"), *[""] * len(columns)])
+    beside = {name: (row.get("work_seconds") or 0.0) - seconds[name] for name, row in phases.items()}
     lines = [
         f"{name} ran for {shown(more, 'seconds')} more, beside the other phases"
         for name, more in beside.items()
         if more > 0.01 * whole
     ]
-    best = len(rows) - 1 if rows else None
-    time_table = table("Time by phase", headings, rows, best=best, empty="They come with the end of the run.")
-    return [time_table, Notes(lines, "quiet")]
+    ranks = {"outside network": 3} | dict.fromkeys(rates, 2)
+    best, empty = len(rows) - 1 if rows else None, "They come with the end of the run."
+    headings = ["phase", "time", "share", *columns]
+    return [table("Time by phase", headings, rows, ranks=ranks, best=best, empty=empty), Notes(lines, "quiet")]
 
 
 def precision_lines(summary: Mapping[str, Any]) -> list[str]:
@@ -278,11 +240,9 @@ def precision_lines(summary: Mapping[str, Any]) -> list[str]:
     found = summary.get("precision")
     if not found:
         return []
-    return [
-        f"{found['format']} plays the move of float32 in {shown(found['same_move'], 'share')} of "
-        f"{shown(found['positions'], 'count')} positions; its policies are off by {found['policy_error']:.2%}, "
-        f"its values by {found['value_error']:.4f}."
-    ]
+    moves = f"{shown(found['same_move'], 'share')} of {shown(found['positions'], 'count')} positions"
+    errors = f"its policies are off by {found['policy_error']:.2%}, its values by {found['value_error']:.4f}."
+    return [f"{found['format']} plays the move of float32 in {moves}; {errors}"]
 
 
 def spans_of(files: RunFiles) -> pages.Spans:
@@ -291,21 +251,19 @@ def spans_of(files: RunFiles) -> pages.Spans:
     ends = list(accumulate(seconds for _, _, seconds in spans))
     least = _LEAST_LANE * sum(totals.values())
     lanes: dict[str, list[tuple[float, float]]] = {name: [] for name, total in totals.items() if total >= least}
+    begins = []
     for (name, _, seconds), end in zip(spans, ends, strict=True):
         if name in lanes and seconds > 0:
             lanes[name].append((end - seconds, seconds))
-    begins = [end for (name, _, _), end in zip(spans, ends, strict=True) if name == _STARTING] or [0.0]
+        begins += [end] if name == _STARTING else []
     samples = [value or 0.0 for value in numbers(files.resources, "seconds")]
-    session, xs = 0, []
-    for place, second in enumerate(samples):
-        session += place > 0 and second < samples[place - 1]  # rows of another session begin near 0 again
-        xs.append(second + begins[min(session, len(begins) - 1)])
-    meters = {title: (numbers(files.resources, name), unit) for title, (name, unit) in _METERS.items()}
-    lines = [
-        pages.ChartLine(title, xs, [None if value is None else value / unit for value in values])
-        for title, (values, unit) in meters.items()
-        if any(value is not None for value in values)
-    ]
+    falls = (now < before for before, now in pairwise(samples))  # rows of another session begin near 0 again
+    sessions = list(accumulate(falls, initial=0))
+    xs = [second + (begins[: session + 1] or [0.0])[-1] for second, session in zip(samples, sessions, strict=False)]
+    lines = []
+    for title, (name, unit) in _METERS.items():
+        line = pages.ChartLine(title, xs, [value and value / unit for value in numbers(files.resources, name)])
+        lines += [line] if any(value is not None for value in line.ys) else []
     return pages.Spans(lanes, lines)
 
 
@@ -315,24 +273,22 @@ def lengths_of(files: RunFiles, asked: Sequence[int]) -> list[int]:
         return sorted(set(asked))
     planned = files.setting("trainer.max_epochs")
     own = {files.epochs, planned if isinstance(planned, int) else 0} - {0}
-    longest = max(own, default=1)
-    return sorted(own | {number for number in (10, 100, 1000, 10000) if number > longest} - {100000})[:5]
+    return sorted(own | {number for number in (10, 100, 1000, 10000) if number > max(own, default=1)})[:5]
 
 
 def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | None = None) -> Section:
     """Hours, operations and, with a `price` per hour, money for runs of these `epochs`."""
     rates = rates_of(files)
     headings = ["epochs", "hours", *(["cost"] if price is not None else []), "time", "floating-point operations"]
-    rows = [
-        [cell(n, "count"), *rates.costs(n, price), cell(rates.seconds(n), "seconds"), cell(rates.flops(n), "flops")]
-        for n in lengths_of(files, epochs)
-    ]
+    rows = []
+    for n in lengths_of(files, epochs):
+        flops = None if rates.epoch_flops is None else n * rates.epoch_flops
+        rows.append([cell(n, "count"), *rates.costs(n, price), cell(rates.seconds(n), "seconds"), cell(flops, "flops")])
     pace, once = shown(rates.epoch_seconds, "seconds"), shown(rates.once_seconds, "seconds")
-    more = "hexlit report RUN price=2.50 epochs=[100,1000] adds what an hour costs."
+    add = "hexlit report RUN price=2.50 epochs=[100,1000] adds what an hour costs."
     lines = [
-        f"Measured on this machine: {pace} an epoch over {rates.epochs} epochs, and once {once} for starting and "
-        "compiling.",
-        more if price is None else f"At {price:g} an hour.",
+        f"Measured: {pace} an epoch over {rates.epochs} epochs, and once {once} for starting and compiling.",
+        add if price is None else f"At {price:g} an hour.",
     ]
     costs = table("Hours and cost by epochs", headings, rows, names=0, empty="No epoch has ended.")
     return Section("Cost", [Notes(lines, "quiet"), costs], detail=True)
@@ -341,12 +297,11 @@ def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | Non
 def environment_section(files: RunFiles) -> Section:
     """The machine, and the versions of the software."""
     summary = files.summary
-    rows: list[list[Any]] = [["device", str(summary.get("device") or DASH)]]
-    rows += [[name, str(version)] for name, version in (summary.get("versions") or {}).items()]
+    rows = [["device", summary.get("device") or DASH], *(summary.get("versions") or {}).items()]
+    rows = [[name, str(value)] for name, value in rows]
     for name in ("seed", "compile_seconds", "optimizer_state_bytes", "learning_rate"):
         if summary.get(name) is not None:
             rows.append([name.replace("_", " "), f"{summary[name]:.6g}"])
     reasons = {text for text in files.phases.get("not_measured", ()) if text}
-    lines = [f"Not measured: {reason}." for reason in sorted(reasons)][:3]
-    lines += precision_lines(summary)
+    lines = [*[f"Not measured: {reason}." for reason in sorted(reasons)][:3], *precision_lines(summary)]
     return Section("Environment", [table("Environment", ["what", "value"], rows, names=2), Notes(lines, "quiet")])

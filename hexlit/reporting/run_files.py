@@ -2,13 +2,15 @@
 
 import csv
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from hexlit.reporting.page import Facts, Section
-from hexlit.reporting.quantities import DASH, shown
+from hexlit.reporting.quantities import shown
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -46,14 +48,11 @@ class RunFiles:
 
     def setting(self, dotted: str) -> Any:
         """A setting such as `trainer.max_epochs`; None if it does not exist."""
-        result: Any = self.config
-        for key in dotted.split("."):
-            result = result.get(key) if isinstance(result, Mapping) else None
-        return result
+        return dict(_flat(self.config)).get(dotted)
 
     def settings(self) -> dict[str, str]:
         """Every setting by its dotted name, as text."""
-        return dict(_flat(self.config))
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in _flat(self.config)}
 
     def spans(self) -> list[tuple[str, float | None, float]]:
         """Name, epoch and seconds of each phase, in their order."""
@@ -62,9 +61,9 @@ class RunFiles:
 
     def totals(self) -> dict[str, float]:
         """Seconds by phase."""
-        result: dict[str, float] = {}
+        result: dict[str, float] = defaultdict(float)
         for name, _, seconds in self.spans():
-            result[name] = result.get(name, 0.0) + seconds
+            result[name] += seconds
         return result
 
     def column(self, name: str) -> list[float | None]:
@@ -78,20 +77,19 @@ def read_run(folder: Path) -> RunFiles:
 
     unread: list[str] = []
 
-    def read(name: str, reader: Callable[[Path], Any], empty: Any) -> Any:
+    def read(name: str, reader: Callable[[Path], Any]) -> Any:
         try:
-            return (reader(folder / name) if (folder / name).is_file() else None) or empty
+            return ((folder / name).is_file() and reader(folder / name)) or {}
         except Exception as error:  # whatever a broken file makes its reader raise
             unread.append(f"{name} cannot be read ({' '.join(str(error).split())[:120] or type(error).__name__})")
-            return empty
+            return {}
 
     def plain(path: Path) -> Any:
         return OmegaConf.to_container(OmegaConf.load(path))
 
-    config, overrides = read(".hydra/config.yaml", plain, {}), read(".hydra/overrides.yaml", plain, [])
-    names = ("metrics", "phases", "resources", "steps")
-    tables = {name: read(f"{name}.csv", read_columns, {}) for name in names}
-    summary = read("summary.json", read_object, {})
+    config, overrides = read(".hydra/config.yaml", plain), read(".hydra/overrides.yaml", plain)
+    tables = {name: read(f"{name}.csv", read_columns) for name in ("metrics", "phases", "resources", "steps")}
+    summary = read("summary.json", read_object)
     return RunFiles(folder, summary, **tables, config=config, overrides=overrides, unread=unread)
 
 
@@ -124,12 +122,12 @@ def numbers(table: Columns, name: str) -> list[float | None]:
     return [float(text) if text else None for text in table.get(name, ())]
 
 
-def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
         for key, entry in value.items():
             yield from _flat(entry, f"{prefix}.{key}" if prefix else str(key))
     elif prefix:
-        yield prefix, value if isinstance(value, str) else json.dumps(value)
+        yield prefix, value
 
 
 ONCE = ("starting", "compiling", "finishing")
@@ -150,28 +148,22 @@ class Rates:
         """Wall time of a run of `epochs` epochs."""
         return None if self.epoch_seconds is None else self.once_seconds + epochs * self.epoch_seconds
 
-    def flops(self, epochs: int) -> float | None:
-        """Floating-point operations of such a run."""
-        return None if self.epoch_flops is None else epochs * self.epoch_flops
-
     def costs(self, epochs: int, price: float | None) -> list[str]:
         """Hours of such a run, and what they cost at a `price` per hour, if there is one."""
         seconds = self.seconds(epochs)
         factors = (1.0,) if price is None else (1.0, price)
-        return [DASH if seconds is None else f"{factor * seconds / 3600:,.2f}" for factor in factors]
+        return [shown(seconds and factor * seconds / 3600, "{:,.2f}") for factor in factors]
 
 
 def rates_of(files: RunFiles) -> Rates:
     """The rates over all epochs but the first, which fills caches; over the first if it is the only one."""
-    by_epoch: dict[float, float] = {}
+    by_epoch: dict[float | None, float] = defaultdict(float)
     for name, epoch, seconds in files.spans():
-        if name not in ONCE and epoch is not None:
-            by_epoch[epoch] = by_epoch.get(epoch, 0.0) + seconds
-    later = [by_epoch[epoch] for epoch in sorted(by_epoch)[1:]] or list(by_epoch.values())
+        by_epoch[None if name in ONCE else epoch] += seconds
+    once, epochs = by_epoch.pop(None, 0.0), list(by_epoch.values())
     flops = [value for value in files.column("cost.flops") if value is not None]
-    once = sum(seconds for name, _, seconds in files.spans() if name in ONCE)
-    of_epoch = flops[-1] / len(flops) if flops else None
-    return Rates(once, sum(later) / len(later) if later else None, of_epoch, len(later))
+    epoch_seconds = fmean(epochs[1:] or epochs) if epochs else None
+    return Rates(once, epoch_seconds, flops[-1] / len(flops) if flops else None, len(epochs[1:] or epochs))
 
 
 def validation_section(summary: Mapping[str, Any]) -> list[Section]:

@@ -3,9 +3,8 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Self
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -20,7 +19,6 @@ from hexlit.reporting.quantities import format_duration, format_rate, shown, tim
 SECONDS_BETWEEN_LINES = 10.0
 GAP = 2
 """Blanks between two columns."""
-WIDEST_BAR, NARROWEST_BAR = 28, 6
 
 
 def is_screen(console: Console) -> bool:
@@ -28,8 +26,7 @@ def is_screen(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar with the progress of something."""
 
     name: str
@@ -37,30 +34,21 @@ class Bar:
     """Share of the work that is done, 0 to 1; None: not known, the bar moves."""
     amount: str
     facts: Sequence[str]
-    """Text behind the bar, least important first."""
+    """Text behind the bar."""
     colour: str = "green"
 
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
-    """The bars below one another. Bars shrink first, then the first facts go, so that no number is cut."""
-    room = width - max(len(bar.name) for bar in bars) - max(len(bar.amount) for bar in bars) - 2 * GAP
-    facts = [_joined(bar.facts, room) for bar in bars]
-    for_bar = min(WIDEST_BAR, room - max(map(len, facts)) - GAP)
+    """The bars below one another. They shrink on a narrow terminal, then the facts take several lines."""
+    names, shares, amounts, many, colours = zip(*bars, strict=True)
+    facts = [" · ".join(filter(None, its)) for its in many]
+    room = min(28, width - sum(max(map(len, column)) + GAP for column in (names, amounts, facts)))
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for bar, text in zip(bars, facts, strict=True):
-        look: dict[str, Any] = {f"{when}_style": bar.colour for when in ("complete", "finished", "pulse")}
-        drawn = ProgressBar(None if bar.share is None else 1.0, bar.share or 0.0, for_bar, bar.share is None, **look)
-        shown_bar = [drawn] if for_bar >= NARROWEST_BAR else []
-        table.add_row(Text(bar.name, "bold"), *shown_bar, Text(bar.amount), Text(text, "cyan", overflow="fold"))
+    for name, share, amount, text, colour in zip(names, shares, amounts, facts, colours, strict=True):
+        look: dict[str, Any] = {f"{when}_style": colour for when in ("complete", "finished", "pulse")}
+        bar = [ProgressBar(None if share is None else 1.0, share or 0.0, room, share is None, **look)] * (room >= 6)
+        table.add_row(Text(name, "bold"), *bar, Text(amount), Text(text, "cyan", overflow="fold"))
     return table
-
-
-def _joined(facts: Sequence[str], room: int) -> str:
-    """The last facts that fit, at least one."""
-    known = [fact for fact in facts if fact]
-    while len(known) > 1 and len(" · ".join(known)) > room:
-        known = known[1:]
-    return " · ".join(known)
 
 
 @contextmanager
@@ -76,7 +64,7 @@ def work_bar(title: str) -> Iterator[Callable[[str, float], None]]:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-class Display(ABC):
+class LiveDisplay(ABC):
     """Draws `render` four times a second within a `with` block; without a terminal it draws nothing.
 
     Args:
@@ -88,15 +76,13 @@ class Display(ABC):
     def __init__(self, console: Console | None = None, *, live: bool | None = None, transient: bool = True) -> None:
         self.console = console or Console(highlight=False)
         self.live = is_screen(self.console) if live is None else live
-        self._transient = transient
-        self._drawn: Live | None = None
+        self._transient, self._drawn = transient, ExitStack()
         self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def __enter__(self) -> Self:
         if self.live:
-            look: dict[str, Any] = {"transient": self._transient, "vertical_overflow": "crop"}
-            self._drawn = Live(console=self.console, get_renderable=self.render, refresh_per_second=4, **look)
-            self._drawn.start()
+            look: dict[str, Any] = {"transient": self._transient, "vertical_overflow": "crop", "refresh_per_second": 4}
+            self._drawn.enter_context(Live(console=self.console, get_renderable=self.render, **look))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -104,14 +90,12 @@ class Display(ABC):
 
     def stop(self) -> None:
         """Give the terminal back; further calls do nothing."""
-        self.live = False if self._drawn is not None else self.live
-        if self._drawn is not None:
-            self._drawn.stop()
+        self.live = False
+        self._drawn.close()
 
     def line(self, text: str) -> None:
         """Write a line without colours."""
-        self.console.file.write(text + "\n")
-        self.console.file.flush()
+        print(text, file=self.console.file, flush=True)
 
     def line_due(self) -> bool:
         """Whether a line is due where nothing is drawn, one in ten seconds; asked only when there is one to tell."""
@@ -129,7 +113,7 @@ class Display(ABC):
         """The picture of this instant."""
 
 
-class Counting(Display):
+class Counting(LiveDisplay):
     """Shows games while they are played or read: the amount, the pace and the time left, as a bar or as lines.
 
     The pace counts from the first step on: kernels may have been compiled before it.
@@ -158,13 +142,12 @@ class Counting(Display):
         now, self.done = time.monotonic(), done
         began, first_done, first_games = self._first = self._first or (now, done, games)
         seconds = max(now - began, 1e-9)
-        self._facts = [] if self._unit == "count" else [f"{games:,} games"]
-        self._facts += [f"{format_rate((games - first_games) / seconds)} games/s"] if games > first_games else []
-        self._facts.append(time_left(seconds, done - first_done, self._total - first_done))
+        pace = f"{format_rate((games - first_games) / seconds)} games/s" if games > first_games else ""
+        count = "" if self._unit == "count" else f"{games:,} games"
+        self._facts = [count, pace, time_left(seconds, done - first_done, self._total - first_done)]
         if self.line_due():
             amount = f"{shown(done, self._unit)} of {shown(self._total, self._unit)}"
-            amount += " games" if self._unit == "count" else ""
-            self.line(", ".join(filter(None, [amount, *self._facts])))
+            self.line(", ".join(filter(None, [amount if count else f"{amount} games", *self._facts])))
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
@@ -173,7 +156,7 @@ class Counting(Display):
         return bars_table([Bar(self._title, share, amount, self._facts)], self.console.width)
 
 
-class Waiting(Display):
+class Waiting(LiveDisplay):
     """Shows a command's wait before its own display begins, with the time; nothing without a terminal.
 
     Args:

@@ -1,5 +1,6 @@
 """Strength: the sections of a run of Hex in its report, and the report of `hexlit strength`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from math import isqrt
 from typing import Any
@@ -9,7 +10,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.reporting import page as pages
 from hexlit.reporting.board import step_game
 from hexlit.reporting.page import Block, Boards, Cell, ChartLine, Column, Facts, Figure, Figures, Notes, Section, table
-from hexlit.reporting.quantities import DASH, format_share, format_strength, shown
+from hexlit.reporting.quantities import DASH, format_figures, format_share, format_strength, shown
 from hexlit.reporting.run_files import RunFiles
 
 MEASURED = {
@@ -38,101 +39,62 @@ MAP_LEGEND = (
 KINDS = {"games": "positions from games", "random": "random cells"}
 """Kinds of positions in a document, and their names."""
 _SHOWN_ROWS = 12  # evaluations in the table of a run
-_BY_VALUE = {
-    "value_openings_right": "openings",
-    "value_sign_accuracy": "right side",
-    "value_brier": "Brier",
-    "value_log_loss": "log loss",
-    "value_calibration_error": "calibration error",
-}
-_IN_GAMES = {
-    "games_search_optimality": "search optimal",
-    "games_policy_optimality": "policy optimal",
-    "game_positions": "positions",
-}
-_VALIDATION = {
-    "loss": "loss",
-    "comparable_loss": "comparable",
-    "policy_loss": "policy",
-    "value_loss": "value",
-    "top1_accuracy": "top 1",
-    "top5_accuracy": "top 5",
-    "value_sign_accuracy": "right side",
-    "value_brier": "Brier",
-    "value_calibration_error": "calibration error",
-}
 
 
 def hex_sections(files: RunFiles, games: Sequence[GameRecord] = ()) -> list[Section]:
     """Sections of the run in `files`; `games` are samples of its self-play, oldest first."""
-    sections = [strength_section, curve_section, openings_section, mistakes_section, selfplay_section]
-    result = [section(files) for section in sections]
-    return [section for section in [*result, games_section(games)] if section is not None]
-
-
-def strength_section(files: RunFiles) -> Section | None:
-    """The latest figures; with fewer words on validation data, where there are some."""
-    strength, val = files.summary.get("strength") or {}, files.summary.get("val") or {}
+    strength, epochs = files.summary.get("strength") or {}, files.column("epoch")
     latest = {name: text for name, text in format_strength(strength).items() if name != "score"}
-    blocks = _facts({"": latest, "On validation data": _texts(val, _VALIDATION)})
-    return Section("Strength", blocks) if blocks else None
+    first = _facts({"": latest, "On validation data": format_figures(files.summary.get("val") or {})})
+    truth = strength.get("opening_truth")
+    titles = {"opening_map": "The search's map", "value_opening_map": "The value alone, without search"}
+    maps = [pages.OpeningsBoard(titles[name], strength[name], truth) for name in titles if strength.get(name)]
+    charts = [
+        pages.plot(f"selfplay-{name}", title, {"": (epochs, files.column(f"selfplay.{name}"))}, y=unit)
+        for name, (title, unit) in SELFPLAY.items()
+        if f"selfplay.{name}" in files.metrics
+    ]
+    steps = [step_game(one, f"network after {one.network_version} epochs · {len(one.moves)} moves") for one in games]
+    details: dict[str, Sequence[Block]] = {
+        "Evaluations": _evaluations(files, strength),
+        "Openings": [Boards([*maps, *solved(truth)]), Notes([MAP_LEGEND], "quiet")] if maps else [],
+        "Wins given away": _mistakes(strength),
+        "Self-play": [Figures(charts)] if charts else [],
+        "Sample games": [pages.GameViewer(games[0].size, steps)] if steps else [],
+    }
+    sections = [Section("Strength", first)] if first else []
+    return sections + [Section(title, blocks, detail=True) for title, blocks in details.items() if blocks]
 
 
 def _facts(groups: Mapping[str, Mapping[str, str]]) -> list[Block]:
     return [Facts(list(entries.items()), title) for title, entries in groups.items() if entries]
 
 
-def _texts(figures: Mapping[str, Any], headings: Mapping[str, str]) -> dict[str, str]:
-    """The figures that there are by heading: counts, losses and scores, other shares of one."""
-    result = {}
-    for name, heading in headings.items():
-        value = figures.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            unit = "count" if isinstance(value, int) else None if name.endswith(("brier", "loss")) else "share"
-            of = f"/{figures.get('openings', DASH)}" if name.endswith("openings_right") else ""
-            result[heading] = shown(value, unit) + of
-    return result
-
-
-def curve_section(files: RunFiles) -> Section | None:
+def _evaluations(files: RunFiles, strength: Mapping[str, Any]) -> list[Block]:
     """The figures of the evaluations: a chart over epochs, and a table with games, operations and time beside them."""
-    strength = files.summary.get("strength") or {}
     lines = {label: files.column(name) for name, label in MEASURED.items() if name in files.metrics}
     right, openings = files.column("strength.openings_right"), files.column("strength.openings")
     if any(right):
-        shares = [None if one is None or not of else one / of for one, of in zip(right, openings, strict=True)]
-        lines["openings right"] = shares
-    facts = {"Value alone, without search": _BY_VALUE, "Positions from games": _IN_GAMES}
-    blocks = _facts({title: _texts(strength, names) for title, names in facts.items()})
-    epochs = files.column("epoch")
+        shares = zip(right, openings, strict=True)
+        lines["openings right"] = [None if one is None or not of else one / of for one, of in shares]
+    groups = {"Value alone, without search": "^value_", "Positions from games": "^games?_"}
+    of = {"openings": strength["openings"]} if "openings" in strength else {}
+    texts = {
+        title: format_figures(of | {re.sub(start, "", one): strength[one] for one in strength if re.match(start, one)})
+        for title, start in groups.items()
+    }
+    blocks, epochs = _facts(texts), files.column("epoch")
     measured = [place for place in range(len(epochs)) if any(line[place] is not None for line in lines.values())]
     if measured:
-        step = max(1, -(-len(measured) // _SHOWN_ROWS))
-        axes = {name: look for name, look in AXES.items() if any(x is not None for x in files.column(name))}
-        columns = [(heading, unit, files.column(name)) for name, (heading, unit) in axes.items()]
+        places = sorted({*measured[:: -(-len(measured) // _SHOWN_ROWS)], measured[-1]})
+        axes = [(*look, files.column(name)) for name, look in AXES.items()]
+        columns = [one for one in axes if any(x is not None for x in one[2])]
         columns += [(heading, "share", values) for heading, values in lines.items()]
-        rows = [
-            [pages.cell(values[place], unit) for _, unit, values in columns]
-            for place in sorted({*measured[::step], measured[-1]})
-        ]
+        rows = [[pages.cell(values[place], unit) for _, unit, values in columns] for place in places]
         curves: dict[str, pages.Points] = {name: (epochs, ys) for name, ys in lines.items()}
         blocks.append(Figures([pages.plot("strength", "Strength over epochs", curves, share=True, dots=True)]))
-        headings = [heading for heading, _, _ in columns]
-        blocks.append(table("Strength by games, operations and time", headings, rows, names=0))
-    return Section("Evaluations", blocks, detail=True) if blocks else None
-
-
-def openings_section(files: RunFiles) -> Section | None:
-    """The map of the openings, as the network judges them and as they are solved."""
-    strength = files.summary.get("strength") or {}
-    truth = strength.get("opening_truth")
-    maps = {
-        "The search's map": strength.get("opening_map"),
-        "The value alone, without search": strength.get("value_opening_map"),
-    }
-    boards = [pages.OpeningsBoard(title, values, truth) for title, values in maps.items() if values]
-    blocks: list[Block] = [Boards([*boards, *solved(truth)]), Notes([MAP_LEGEND], "quiet")]
-    return Section("Openings", blocks, detail=True) if boards else None
+        blocks.append(table("Strength by games, operations and time", [one for one, _, _ in columns], rows, names=0))
+    return blocks
 
 
 def solved(truth: Sequence[bool] | None) -> list[pages.OpeningsBoard]:
@@ -141,50 +103,24 @@ def solved(truth: Sequence[bool] | None) -> list[pages.OpeningsBoard]:
     return [pages.OpeningsBoard("Solved: perfect play", values, exact=True)] if truth else []
 
 
-def mistakes_section(files: RunFiles) -> Section | None:
+def _mistakes(strength: Mapping[str, Any]) -> list[Block]:
     """Won positions that the search lost at the last evaluation."""
-    strength = files.summary.get("strength") or {}
     mistakes: Sequence[Mapping[str, Any]] | None = strength.get("mistakes")
     if mistakes is None:
-        return None
-    lines, lost = [], 0
+        return []
+    lines, boards = [], []
     if strength.get("positions") and strength.get("search_optimality") is not None:
         lost = round((1 - strength["search_optimality"]) * strength["positions"])
-        lines.append(f"Of {strength['positions']:,} won positions on random cells the search lost {lost}.")
+        first = f" These are the first {len(mistakes)}." if lost > len(mistakes) > 0 else ""
+        lines.append(f"Of {strength['positions']:,} won positions on random cells the search lost {lost}.{first}")
     if (share := strength.get("games_search_optimality")) is not None:
         lines.append(f"In positions from games it kept {format_share(share)} of the wins.")
-    if lost and not any(one.get("kind") == "random" for one in mistakes):
-        lines.append("This run has not kept those on random cells.")
-    elif lost > len(mistakes):
-        lines.append(f"These are the first {len(mistakes)}.")
-    boards = []
     for one in mistakes:
         move, mover = int(one["move"]), "Black" if one["to_move"] > 0 else "White"
         title = f"{mover} to move: {format_cell(move, isqrt(len(one['cells'])))} loses; value {one['value']:+.2f}"
         boards.append(pages.PositionBoard(title, one["cells"], one["winning"], move))
-    legend = Notes(["Shaded cells win; the ring is on the searched move."] if boards else [], "quiet")
-    return Section("Wins given away", [Notes(lines), legend, Boards(boards)], detail=True)
-
-
-def selfplay_section(files: RunFiles) -> Section | None:
-    """Speed and length of the games, and the amount of positions to learn from."""
-    epochs = files.column("epoch")
-    figures = [
-        pages.plot(f"selfplay-{name}", title, {"": (epochs, files.column(f"selfplay.{name}"))}, y=unit)
-        for name, (title, unit) in SELFPLAY.items()
-        if f"selfplay.{name}" in files.metrics
-    ]
-    return Section("Self-play", [Figures(figures)], detail=True) if figures else None
-
-
-def games_section(games: Sequence[GameRecord]) -> Section | None:
-    """Samples for the viewer, with the network that played them."""
-    if not games:
-        return None
-    steps = [
-        step_game(game, f"network after {game.network_version} epochs · {len(game.moves)} moves") for game in games
-    ]
-    return Section("Sample games", [pages.GameViewer(games[0].size, steps)], detail=True)
+    legend = ["Shaded cells win; the ring is on the searched move."] if boards else []
+    return [Notes(lines), Notes(legend, "quiet"), Boards(boards)]
 
 
 def strength_page(document: Mapping[str, Any]) -> pages.Page:
@@ -202,32 +138,25 @@ def strength_page(document: Mapping[str, Any]) -> pages.Page:
     maps = [pages.OpeningsBoard(judged_by(one["simulations"]), one["map"], truth) for one in levels]
     others: list[Block] = [Boards(more)] if (more := [*maps[1:-1], *solved(truth)]) else []
     optimality = [growth_table(document)]
-    optimality += [kinds_table(kind, rows) for kind, rows in document["optimality"].items() if kind == "games"]
+    optimality += [kinds_table(rows) for kind, rows in document["optimality"].items() if kind == "games"]
     calibration = []
     for kind, rows in document["calibration"].items():
         calibration.append(calibration_table(kind, rows))
         calibration += [reliability_table(kind, row) for row in (rows[0], *rows[1:][-1:])]
-    origin = [origin_table(kind, found) for kind, found in document["positions"].items() if kind == "games"]
     sections = [
         Section("Openings", [Boards([maps[0], *maps[1:][-1:]])]),
         Section("More openings", [*others, Notes([MAP_LEGEND], "quiet")], detail=True),
         Section("Figures", [Figures(figures_of(document))], detail=True),
         Section("Optimality", optimality),
         Section("Calibration", calibration),
-        Section("Positions", origin),
+        Section("Positions", [origin_table(one) for kind, one in document["positions"].items() if kind == "games"]),
     ]
-    return pages.Page(f"Strength on {size}×{size}", where, sections, [Facts(truth_facts(document))])
-
-
-def truth_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The first and the last level."""
-    last, truth = document["openings"]["levels"][-1], document["openings"]["truth"]
-    entries = [("openings right", DASH if truth is None else f"{last['right']}/{len(truth)}")]
-    for kind, levels in document["optimality"].items():
-        for level in dict.fromkeys((0, len(levels) - 1)):
-            how = judged_by(levels[level]["simulations"])
-            entries.append((f"optimal, {kind}, {how}", format_share(levels[level]["all"]["share"])))
-    return entries
+    last = levels[-1]
+    facts = [("openings right", DASH if truth is None else f"{last['right']}/{len(truth)}")]
+    for kind, rows in document["optimality"].items():
+        ends = {judged_by(row["simulations"]): format_share(row["all"]["share"]) for row in (rows[0], rows[-1])}
+        facts += [(f"optimal, {kind}, {how}", share) for how, share in ends.items()]
+    return pages.Page(f"Strength on {size}×{size}", where, sections, [Facts(facts)])
 
 
 def level_name(simulations: int) -> str:
@@ -240,9 +169,9 @@ def judged_by(simulations: int) -> str:
     return f"searched, {simulations:,} simulations" if simulations else "the value alone"
 
 
-def share_cell(share: Mapping[str, Any]) -> Cell:
+def share_cell(share: Mapping[str, Any] | None) -> Cell:
     """`98.3% (97.2–99.0)`: a share with its 95% interval."""
-    if share["share"] is None:
+    if share is None or share["share"] is None:
         return Cell(DASH, (None, None, None))
     low, high = share["low"], share["high"]
     return Cell(f"{format_share(share['share'])} ({100 * low:.1f}–{100 * high:.1f})", (share["share"], low, high))
@@ -250,40 +179,38 @@ def share_cell(share: Mapping[str, Any]) -> Cell:
 
 def growth_table(document: Mapping[str, Any]) -> pages.Table:
     """Optimality and openings, a row per number of simulations."""
-    kinds, openings, positions = list(document["optimality"]), document["openings"], document["positions"]
+    optimality, openings, positions = (document[name] for name in ("optimality", "openings", "positions"))
     rows = []
     for number, level in enumerate(openings["levels"]):
         right = DASH if level["right"] is None else f"{level['right']}/{len(openings['truth'])}"
-        shares = [share_cell(document["optimality"][kind][number]["all"]) for kind in kinds]
+        shares = [share_cell(levels[number]["all"]) for levels in optimality.values()]
         rows.append([level_name(level["simulations"]), right, *shares])
-    rows.append(["random moves", DASH, *(format_share(positions[kind]["random_move"]) for kind in kinds)])
-    headings = [f"{KINDS[kind]}: {positions[kind]['won']:,} won" for kind in kinds]
+    rows.append(["random moves", DASH, *(format_share(positions[kind]["random_move"]) for kind in optimality)])
+    headings = [f"{KINDS[kind]}: {positions[kind]['won']:,} won" for kind in optimality]
     title = "Optimality: share of won positions in which the move keeps the win (95% interval)"
     return table(title, ["simulations", "openings right", *headings], rows)
 
 
-def kinds_table(kind: str, levels: Sequence[Mapping[str, Any]]) -> pages.Table:
-    """Optimality by stage of the game and by players."""
+def kinds_table(levels: Sequence[Mapping[str, Any]]) -> pages.Table:
+    """Optimality in positions from games by stage of the game and by players."""
     rows = [
         [what, f"{levels[0][group][what]['count']:,}", *(share_cell(level[group][what]) for level in levels)]
         for group in ("stages", "sources")
         for what in levels[0][group]
     ]
-    title = f"Optimality in {KINDS[kind]}, by the stage of the game and the strength of its players"
+    title = "Optimality in positions from games, by the stage of the game and the strength of its players"
     return table(title, ["", "won", *(level_name(level["simulations"]) for level in levels)], rows)
 
 
 def calibration_table(kind: str, levels: Sequence[Mapping[str, Any]]) -> pages.Table:
     """The value against the exact result, a row per number of simulations and one for a constant value."""
-    won, scores = levels[0]["won"], {"calibration error": "calibration_error", "right side": "sign_accuracy"}
-    rows = [
-        [level_name(one["simulations"]), *(f"{one[name]:.4f}" for name in ("brier", "log_loss"))]
-        + [format_share(one[name]) for name in scores.values()]
-        for one in levels
-    ]
-    rows.append([f"constant {won:.2f}", f"{won * (1 - won):.4f}", DASH, "0.0%", format_share(max(won, 1 - won))])
+    won = levels[0]["won"]
+    forms = {"brier": "{:.4f}", "log_loss": "{:.4f}", "calibration_error": "share", "sign_accuracy": "share"}
+    constant = dict(zip(forms, (won * (1 - won), None, 0.0, max(won, 1 - won)), strict=True))
+    named = [*((level_name(one["simulations"]), one) for one in levels), (f"constant {won:.2f}", constant)]
+    rows = [[name, *(shown(one[score], form) for score, form in forms.items())] for name, one in named]
     title = f"Value against the exact result: {levels[0]['count']:,} {KINDS[kind]}, {won:.1%} won"
-    return table(title, ["simulations", "Brier", "log loss", *scores], rows)
+    return table(title, ["simulations", "Brier", "log loss", "calibration error", "right side"], rows)
 
 
 def reliability_table(kind: str, level: Mapping[str, Any]) -> pages.Table:
@@ -296,14 +223,14 @@ def reliability_table(kind: str, level: Mapping[str, Any]) -> pages.Table:
     return table(f"Reliability: {judged_by(level['simulations'])}, {KINDS[kind]}", headings, rows)
 
 
-def origin_table(kind: str, positions: Mapping[str, Any]) -> pages.Table:
-    """The origin of the positions: a row per source, a column per stage."""
+def origin_table(positions: Mapping[str, Any]) -> pages.Table:
+    """The origin of the positions from games: a row per source, a column per stage."""
     by_source: dict[str, dict[str, str]] = {}
     for one in positions["shares"]:
         text = f"{one['count']} ({format_share(one['share'])}), {one['mean_stones'] or 0:.1f} stones"
         by_source.setdefault(one["source"], {})[one["stage"]] = text if one["count"] else "0"
     rows = [[source, *cells.values()] for source, cells in by_source.items()]
-    title = f"{positions['count']:,} {KINDS[kind]}, {positions['unsolved']} draws passed over as unsolved"
+    title = f"{positions['count']:,} positions from games, {positions['unsolved']} draws passed over as unsolved"
     return table(title, ["players", *next(iter(by_source.values()))], rows)
 
 
@@ -313,20 +240,18 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     A line of reliability has a dot per bin; its area is the bin's share of positions.
     """
     levels, truth = document["openings"]["levels"], document["openings"]["truth"]
-    places = list(map(float, range(len(levels))))
-    lines = []
+    places, lines = list(map(float, range(len(levels)))), []
     for kind, rows in document["optimality"].items():
-        shares = [row["all"] for row in rows]
-        if all(share["share"] is not None for share in shares):
-            reach = [(share["low"], share["high"]) for share in shares]
-            lines.append(ChartLine(f"optimal, {KINDS[kind]}", places, [one["share"] for one in shares], reach=reach))
+        if all(row["all"]["share"] is not None for row in rows):
+            reach = [(row["all"]["low"], row["all"]["high"]) for row in rows]
+            shares = [row["all"]["share"] for row in rows]
+            lines.append(ChartLine(f"optimal, {KINDS[kind]}", places, shares, reach=reach))
     if truth is not None:
         right = [level["right"] / len(truth) for level in levels]
         lines.append(ChartLine(f"openings right, of {len(truth)}", places, right, dashed=True))
     look: dict[str, Any] = {"share": True, "dots": True, "ticks": [level_name(one["simulations"]) for one in levels]}
-    figures = [
-        Figure("growth", "Strength by simulations", pages.Chart(lines, "simulations of a move", "share", **look))
-    ]
+    growth = pages.Chart(lines, "simulations of a move", "share", **look)
+    figures = [Figure("growth", "Strength by simulations", growth)]
     look = {"x": "predicted chance of winning", "y": "share won with best play", "diagonal": True}
     for kind, levels in document["calibration"].items():
         lines = []
@@ -345,24 +270,22 @@ def search_table(document: Mapping[str, Any]) -> pages.Table:
     headings: list[str | Column] = ["search", "simulations", "leaves", "opponent"]
     for what in ("won", "optimal"):
         headings.append(Column(f"{what} (95%)", number=True, names=(what, f"{what}, low", f"{what}, high")))
-    costs = {"a call": 3, "1 game: ms/move": 2, "1 game: sims/s": 2}
-    costs |= {f"{document['games']} games: {name}": 1 for name in ("ms/move", "sims/s")}
-    headings += [Column(name, number=True, rank=rank) for name, rank in costs.items()]
+    ranks = {"a call": 3, "1 game: ms/move": 2, "1 game: sims/s": 2}
+    ranks |= {f"{document['games']} games: {name}": 1 for name in ("ms/move", "sims/s")}
     rows = []
     for row in document["rows"]:
         leaves = f"{row['leaves']}{' root' if row['root_batch'] else ''}"
         cells = [row["algorithm"], f"{row['simulations']:,}", leaves, row["opponent"], share_cell(row["match"])]
-        cells += [share_cell(row["optimality"] or {"share": None}), f"{row['one_game']['leaves_a_call']:.1f}"]
+        cells += [share_cell(row["optimality"]), f"{row['one_game']['leaves_a_call']:.1f}"]
         for speed in (row["one_game"], row["many_games"]):
             cells += [f"{speed['milliseconds']:.2f}", pages.cell(speed["simulations_per_second"], "rate")]
         rows.append(cells)
-    return table("Search quality", headings, rows)
+    return table("Search quality", [*headings, *ranks], rows, ranks=ranks)
 
 
 def about_searches(document: Mapping[str, Any]) -> str:
     """The meaning of the columns."""
-    rows = document["rows"]
-    games = rows[0]["match"]["count"] if rows else 0
+    games = document["rows"][0]["match"]["count"] if document["rows"] else 0
     return (
         f"won: of {games:,} games over {games // 2} distinct openings, both colours; leaves: positions of "
         "a tree evaluated together (root: under different root moves only), which meets the same search with one; "

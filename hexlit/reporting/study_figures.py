@@ -7,12 +7,12 @@ parameter is `name`, `kind` (`float`, `int` or `categorical`), `log`, `low`, `hi
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
+from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from hexlit.reporting import figures as style
@@ -25,6 +25,7 @@ _GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list("good_to_bad", ["#1f6
 _MARKERS = {"complete": "o", "pruned": "x", "failed": "|", "running": "o", "interrupted": "|"}
 _MOST_LABELS = 12
 _STAR: dict[str, Any] = {"marker": "*", "s": 140, "color": BEST_COLOUR, "zorder": 6, "linewidth": 0}
+_NO_SUCCESS, _NO_PARAMETER = "no trial has succeeded", "no parameter was searched"
 
 
 def draw_history(data: Data) -> Figure:
@@ -33,30 +34,27 @@ def draw_history(data: Data) -> Figure:
     `targets`; `states` of all trials; the last reported values of `pruned` trials, which compare to the target named
     `pruned_target`; `best`.
     """
-    states = data["states"]
+    states, targets = data["states"], data["targets"]
     if not states:
         return empty_figure("no trial has begun")
-    figure = new_figure(6.0, 3.4 * len(data["targets"]))
-    for place, target in enumerate(data["targets"], start=1):
-        axes = figure.add_subplot(len(data["targets"]), 1, place)
-        values, pruned = target["values"], data["pruned"] if target["name"] == data["pruned_target"] else {}
+    figure = new_figure(6.0, 3.4 * len(targets))
+    for place, target in enumerate(targets, start=1):
+        axes, values = figure.add_subplot(len(targets), 1, place), target["values"]
+        pruned = data["pruned"] if target["name"] == data["pruned_target"] else {}
         gone = {state: [n for n, its in states.items() if its == state] for state in ("failed", "interrupted")}
-        for state, points in (("pruned", pruned), ("complete", values)):
-            look: dict[str, Any] = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state}
-            if points:
-                axes.scatter(list(points), list(points.values()), s=22, zorder=3, **look)
-        for state, trials in gone.items():
-            look = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state, "ls": "", "ms": 9}
-            if trials:
-                bottom = axes.get_xaxis_transform()
-                axes.plot(trials, [0.0] * len(trials), transform=bottom, clip_on=False, **look)
+        for state, points in {"pruned": pruned, "complete": values, **gone}.items():
+            look: dict[str, Any] = {"marker": _MARKERS[state], "color": STATE_COLOURS[state], "label": state, "ls": ""}
+            if points and state in gone:  # on the lower edge
+                heights, edge = [0.0] * len(points), axes.get_xaxis_transform()
+                axes.plot(points, heights, transform=edge, clip_on=False, ms=9, **look)
+            elif points:
+                axes.plot([*points], [*points.values()], ms=5, zorder=3, **look)
         if values:
             axes.step(*best_so_far(target, max(states)), where="post", color=INK, lw=1.2)
-        _star(axes, data, {data["best"]: (data["best"], values[data["best"]])} if data["best"] in values else {})
+        _star(axes, data, {n: (n, value) for n, value in values.items()})
         _value_axis(axes, target, [*values.values(), *pruned.values()])
-        axes.set_xlim(-0.7, max(states) + 0.7)
+        axes.set(xlabel="trial", ylabel=_directed(target), xlim=(-0.7, max(states) + 0.7))
         style.whole_ticks(axes, "x")
-        axes.set(xlabel="trial", ylabel=_directed(target), title=" ")
         _legend(axes)
     return figure
 
@@ -88,7 +86,7 @@ def best_so_far(target: Data, last: int) -> tuple[list[float], list[float]]:
 def draw_front(data: Data) -> Figure:
     """The first two `targets` of each complete trial, the Pareto `front` (numbers of trials) highlighted."""
     if len(data["targets"]) < 2 or not data["targets"][0]["values"]:
-        return empty_figure("no trial has succeeded")
+        return empty_figure(_NO_SUCCESS)
     across, up = data["targets"][:2]
     points = {n: (x, up["values"][n]) for n, x in across["values"].items() if n in up["values"]}
     figure = new_figure(6.4, 4.6)
@@ -101,7 +99,7 @@ def draw_front(data: Data) -> Figure:
     for point, number in front[:: max(1, math.ceil(len(front) / 20))]:
         axes.annotate(f"{number}", point, xytext=(4, 4), textcoords="offset points", fontsize=8)
     _star(axes, data, points, "best.yaml")
-    axes.set(xlabel=_directed(across), ylabel=_directed(up), title=" ")
+    axes.set(xlabel=_directed(across), ylabel=_directed(up))
     _legend(axes)
     return figure
 
@@ -110,16 +108,16 @@ def draw_importances(data: Sequence[Data]) -> Figure:
     """A bar per parameter; one panel per `target` with known `values`, shares that add up to one; else the `reason`."""
     known = [entry for entry in data if entry["values"]]
     if not known:
-        return empty_figure("; ".join(dict.fromkeys(entry["reason"] for entry in data)) or "no trial has succeeded")
+        return empty_figure("; ".join(dict.fromkeys(entry["reason"] for entry in data)) or _NO_SUCCESS)
     figure = new_figure(6.0, (0.9 + 0.32 * max(len(entry["values"]) for entry in known)) * len(known))
     for place, entry in enumerate(known, start=1):
         axes = figure.add_subplot(len(known), 1, place)
         names, shares = zip(*reversed(entry["values"].items()), strict=True)
         bars = axes.barh([style.shorten(name, 40) for name in names], shares, color="#3b6fb6", height=0.62)
         axes.bar_label(bars, [f"{share:.0%}" for share in shares], padding=3, fontsize=8)
-        axes.set_xlim(0, 1.08 * max(0.05, *shares))
+        label = f"importance for {style.shorten(entry['target'])} (share of all)"
+        axes.set(xlim=(0, 1.08 * max(0.05, *shares)), xlabel=label)
         axes.grid(axis="y", visible=False)
-        axes.set_xlabel(f"importance for {style.shorten(entry['target'])} (share of all)")
     return figure
 
 
@@ -127,25 +125,23 @@ def draw_slices(data: Data) -> Figure:
     """Each of the `targets` by value of each of the `parameters`; the darker a trial, the later; a star for `best`."""
     targets, parameters = data["targets"], data["parameters"]
     if not parameters or not targets or not targets[0]["values"]:
-        return empty_figure("no trial has succeeded" if parameters else "no parameter was searched")
+        return empty_figure(_NO_SUCCESS if parameters else _NO_PARAMETER)
     columns = min(3, len(parameters))
     rows = math.ceil(len(parameters) / columns)
     figure = new_figure(max(5.0, 3.1 * columns), 2.7 * rows * len(targets))
-    for block, target in enumerate(targets):
-        newest = max(1, *target["values"])
-        for place, parameter in enumerate(parameters):
-            axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
-            values = target["values"]
-            points = {n: (x, values[n]) for n, x in _positions(parameter).items() if n in values}
-            look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1.1, "edgecolor": "#3b6fb6", "linewidth": 0.4}
-            xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
-            axes.scatter(xs, ys, s=20, c=[0.25 + 0.75 * n / newest for n in points], **look)
-            _star(axes, data, points)
-            _scale(axes, parameter)
-            _value_axis(axes, target, values.values())
-            axes.set_xlabel(style.shorten(parameter["name"]))
-            axes.set_ylabel(style.shorten(target["name"]) if place % columns == 0 else "")
-            axes.tick_params(labelleft=place % columns == 0)
+    look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1.1, "edgecolor": "#3b6fb6", "linewidth": 0.4}
+    for (block, target), (place, parameter) in product(enumerate(targets), enumerate(parameters)):
+        axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
+        values, newest = target["values"], max(1, *target["values"])
+        points = {n: (x, values[n]) for n, x in _scaled(parameter)[0].items() if n in values}
+        xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
+        axes.scatter(xs, ys, s=20, c=[0.25 + 0.75 * n / newest for n in points], **look)
+        _star(axes, data, points)
+        _scale(axes, parameter)
+        _value_axis(axes, target, values.values())
+        first = place % columns == 0
+        axes.set(xlabel=style.shorten(parameter["name"]), ylabel=style.shorten(target["name"]) if first else "")
+        axes.tick_params(labelleft=first)
     return figure
 
 
@@ -154,28 +150,32 @@ def draw_parallel(data: Data) -> Figure:
     target = data["targets"][0] if data["targets"] else {"values": {}}
     values, best = target["values"], data["best"]
     if not values or not data["parameters"]:
-        return empty_figure("no trial has succeeded" if data["parameters"] else "no parameter was searched")
-    log = target["direction"] == "minimize" and style.spread_out(values.values())
+        return empty_figure(_NO_SUCCESS if data["parameters"] else _NO_PARAMETER)
     ends = {"kind": "float", "low": min(values.values()), "high": max(values.values())}
-    stands = [*data["parameters"], {"name": target["name"], "log": log, "values": values, **ends}]
+    ends["log"] = target["direction"] == "minimize" and style.spread_out(values.values())
+    stands = [*data["parameters"], {**ends, "name": target["name"], "values": values}]
     count = len(stands)
     figure = new_figure(max(6.0, 1.45 * count), 4.4)
     axes = figure.add_subplot()
-    heights = [{n: _height(stand, x) for n, x in _positions(stand).items()} for stand in stands]
+    paper = {"boxstyle": "square,pad=0.1", "fc": style.LABEL_PAPER, "ec": "none", "alpha": 0.75}
+    at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
+    heights: list[dict[int, float]] = []
+    for place, stand in enumerate(stands):
+        positions, labels = _scaled(stand)
+        ends_of = min(labels, default=0.0), max(labels, default=0.0)
+        norm = LogNorm(*ends_of) if stand["log"] else Normalize(*ends_of)
+        heights.append({n: float(norm(x)) if x > 0 or not stand["log"] else math.nan for n, x in positions.items()})
+        axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
+        for position, label in labels.items():
+            axes.annotate(label, (place, float(norm(position))), fontsize=7.5, zorder=6, **at)
     badness = {n: 1 - h if target["direction"] == "maximize" else h for n, h in heights[-1].items()}
     for number in sorted(badness, key=lambda n: -badness[n]):  # the good ones are on top
         look: dict[str, Any] = {"color": _GOOD_TO_BAD(badness[number]), "lw": 1.1, "zorder": 3}
         if number == best:
-            look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {data['best']}"}
+            look = {"color": BEST_COLOUR, "lw": 2.4, "zorder": 5, "label": f"best: trial {best}"}
         axes.plot(range(count), [height.get(number, math.nan) for height in heights], alpha=0.9, **look)
-    paper = {"boxstyle": "square,pad=0.1", "fc": style.LABEL_PAPER, "ec": "none", "alpha": 0.75}
-    for place, stand in enumerate(stands):
-        axes.axvline(place, color="#57606a", lw=0.9, zorder=4)
-        for position, label in _labels(stand).items():
-            at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
-            axes.annotate(label, (place, _height(stand, position)), fontsize=7.5, zorder=6, **at)
     axes.set_xticks(range(count), [style.shorten(stand["name"], 20) for stand in stands], rotation=20, ha="right")
-    axes.set(yticks=[], xlim=(-0.15, count - 0.55), ylim=(-0.05, 1.05), title=" ")
+    axes.set(yticks=[], xlim=(-0.15, count - 0.55), ylim=(-0.05, 1.05))
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(ScalarMappable(Normalize(0, 1), _GOOD_TO_BAD), ax=axes, shrink=0.8, pad=0.02)
@@ -184,45 +184,26 @@ def draw_parallel(data: Data) -> Figure:
     return figure
 
 
-def _positions(parameter: Data) -> dict[int, float]:
-    """Positions of the trials on the axis: the value itself; for a category its index in `choices`."""
+def _scaled(parameter: Data) -> tuple[dict[int, float], dict[float, str]]:
+    """Positions by trial, a category's by its index in `choices`; and labelled ones, its choices or ends and middle."""
+    values = parameter["values"]
     if parameter["kind"] == "categorical":
-        places = [repr(choice) for choice in parameter["choices"]]
-        return {n: float(places.index(repr(v))) for n, v in parameter["values"].items() if repr(v) in places}
-    return {n: float(v) for n, v in parameter["values"].items() if isinstance(v, int | float)}
-
-
-def _ends(parameter: Data) -> tuple[float, float]:
-    if parameter["kind"] == "categorical":
-        return 0.0, max(0.0, len(parameter["choices"]) - 1.0)
-    return parameter["low"] or 0.0, parameter["high"] or 0.0
-
-
-def _height(parameter: Data, position: float) -> float:
-    """Height of a position on a vertical axis from 0 to 1."""
-    low, high = _ends(parameter)
-    if low == high:
-        return 0.5
-    if parameter["log"]:
-        return math.log(position / low) / math.log(high / low) if position > 0 else math.nan
-    return (position - low) / (high - low)
-
-
-def _labels(parameter: Data) -> dict[float, str]:
-    """Labelled positions: some choices of a category, else the two ends and the middle."""
-    low, high = _ends(parameter)
-    if parameter["kind"] == "categorical":
-        step = max(1, math.ceil(len(parameter["choices"]) / _MOST_LABELS))
-        return {place: style.shorten(choice, 14) for place, choice in list(enumerate(parameter["choices"]))[::step]}
+        choices = [repr(choice) for choice in parameter["choices"]]
+        positions = {n: float(choices.index(repr(v))) for n, v in values.items() if repr(v) in choices}
+        last, step = len(choices) - 1, math.ceil(len(choices) / _MOST_LABELS) or 1
+        labels = [style.shorten(choice, 14) if n % step == 0 else "" for n, choice in enumerate(parameter["choices"])]
+        return positions, {float(n): label for n, label in enumerate(labels) if label or n == last}
+    low, high = parameter["low"] or 0.0, parameter["high"] or 0.0
     middle = math.sqrt(low * high) if parameter["log"] else (low + high) / 2
-    positions = [low, float(round(middle)) if parameter["kind"] == "int" else middle, high]
-    return {position: f"{position:.3g}" for position in positions}
+    middle = float(round(middle)) if parameter["kind"] == "int" else middle
+    positions = {n: float(v) for n, v in values.items() if isinstance(v, int | float)}
+    return positions, {place: f"{place:.3g}" for place in (low, middle, high)}
 
 
 def _scale(axes: Axes, parameter: Data) -> None:
     """Set up the horizontal axis for `parameter`."""
     if parameter["kind"] == "categorical":
-        labels = _labels(parameter)
+        _, labels = _scaled(parameter)
         turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if sum(map(len, labels.values())) > 24 else {}
         axes.set_xticks(list(labels), list(labels.values()), **turned)
         axes.set_xlim(-0.5, len(parameter["choices"]) - 0.5)
@@ -243,8 +224,7 @@ def draw_lines(data: Data) -> Figure:
         return empty_figure("no trial has reported a value")
     figure = new_figure(6.0 if len(panels) == 1 else 5.2 * len(panels), 3.6)
     for place, panel in enumerate(panels, start=1):
-        axes = figure.add_subplot(1, len(panels), place)
-        lines = panel["lines"]
+        axes, lines = figure.add_subplot(1, len(panels), place), panel["lines"]
         faint = 0.85 if len(lines) <= 12 else 0.55 if len(lines) <= 60 else 0.3
         for line in lines:
             state, xs, ys = line["state"], *style.thinned(line["epochs"], line["values"])
@@ -256,9 +236,8 @@ def draw_lines(data: Data) -> Figure:
         if panel["may_be_log"] and style.spread_out(value for line in lines for value in line["values"]):
             style.log_scale(axes, "y")
         style.whole_ticks(axes, "x")
-        axes.set(xlabel="epoch", ylabel=style.shorten(panel["name"], 44), title=" ")
-        if place == len(panels):
-            _legend(axes)
+        axes.set(xlabel="epoch", ylabel=style.shorten(panel["name"], 44))
+    _legend(axes)
     return figure
 
 
@@ -276,17 +255,17 @@ def draw_timeline(data: Data) -> Figure:
     axes = figure.add_subplot()
     for bar in bars:
         start, seconds, best = bar["start"] / factor, bar["end"] - bar["start"], bar["trial"] == data["best"]
-        edge: dict[str, Any] = {"edgecolor": BEST_COLOUR if best else "white", "linewidth": 1.8 if best else 0.6}
-        colour, label = STATE_COLOURS[bar["state"]], f"best: trial {bar['trial']}" if best else bar["state"]
-        length = max(seconds, 0.002 * end) / factor
-        axes.barh(bar["slot"], length, 0.72, start, color=colour, label=label, zorder=4 if best else 3, **edge)
+        look: dict[str, Any] = {"label": bar["state"], "zorder": 3, "edgecolor": "white", "linewidth": 0.6}
+        if best:
+            look = {"label": f"best: trial {bar['trial']}", "zorder": 4, "edgecolor": BEST_COLOUR, "linewidth": 1.8}
+        drawn = axes.barh(
+            bar["slot"], max(seconds, 0.002 * end) / factor, 0.72, start, **look, color=STATE_COLOURS[bar["state"]]
+        )
         if seconds / (end or 1.0) > 0.013 * len(f"{bar['trial']}"):
-            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "color": "white", "zorder": 5}
-            axes.text(start + length / 2, bar["slot"], f"{bar['trial']}", **middle)
+            axes.bar_label(drawn, [f"{bar['trial']}"], label_type="center", fontsize=7, color="white", zorder=5)
     axes.set_yticks(range(slots), [f"slot {slot}" for slot in range(slots)])
-    axes.set(ylim=(slots - 0.5, -0.5), xlim=(0, 1.01 * end / factor or 1.0), title=" ")
+    axes.set(ylim=(slots - 0.5, -0.5), xlim=(0, 1.01 * end / factor or 1.0), xlabel=f"{unit} since the sweep began")
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"{unit} since the sweep began")
     _legend(axes)
     return figure
 
@@ -304,8 +283,8 @@ def slots_of(spans: Iterable[tuple[int, float, float]]) -> dict[int, int]:
 
 def _legend(axes: Axes) -> None:
     """A legend above the plot, at the right: each label once."""
-    handles, labels = axes.get_legend_handles_labels()
-    known = dict(zip(labels, handles, strict=True))
+    axes.set_title(" ")  # its room
+    known = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     if known:
         place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
         axes.legend(list(known.values()), list(known), ncols=len(known), **place)

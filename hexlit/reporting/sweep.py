@@ -4,15 +4,18 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from hexlit.reporting.page import Block, Cell, Column, Facts, Figure, Figures, Notes, Page, Section, Table, cell, table
-from hexlit.reporting.quantities import DASH, format_count, format_duration, shown
-from hexlit.reporting.screen import Bar, Display, bars_table
+from hexlit.reporting import page as pages
+from hexlit.reporting.page import Cell, Column, Facts, Figures, Notes, Page, Section, Table, cell, entries, table
+from hexlit.reporting.quantities import DASH, format_duration, shown
+from hexlit.reporting.screen import Bar, LiveDisplay, bars_table
 from hexlit.reporting.text import table_for
 
 FLAGS = {
@@ -29,7 +32,7 @@ Trial = Mapping[str, Any]
 
 def sweep_page(
     document: Mapping[str, Any],
-    figures: Sequence[Figure] = (),
+    figures: Sequence[pages.Figure] = (),
     links: Mapping[int, str] | None = None,
     *,
     together: bool = False,
@@ -47,52 +50,47 @@ def sweep_page(
     command = Notes(next_lines(document), "command")
     lead = (Facts(headline_facts(document)), ranked, problems, Notes([best_line(document)]), command)
     sections = [Section("Leaderboard", [leaderboard(document, links or {}, together=together)])]
-    if figures:
-        sections.append(Section("Figures", [Figures(figures)]))
-    failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
-    interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
-    sections.append(Section("Failures", [ended_badly("Trials that failed", failures)], detail=not failures))
-    if interrupted:
+    sections += [Section("Figures", [Figures(figures)])] if figures else []
+    ended = {state: [one for one in document["failures"] if one["state"] == state] for state in ("failed", INTERRUPTED)}
+    failures = ended_badly("Trials that failed", ended["failed"])
+    sections.append(Section("Failures", [failures], detail=not ended["failed"]))
+    if ended[INTERRUPTED]:
         line = "Killed with the sweep, through no fault of their own; a resumed sweep repeats them."
-        blocks: list[Block] = [Notes([line], "quiet"), ended_badly("Trials that were interrupted", interrupted)]
-        sections.append(Section("Interrupted", blocks))
-    flagged = any(trial["flags"] for trial in document["trials"])
-    sections.append(Section("Sanity", [flags(document)], detail=not flagged))
+        table_of = ended_badly("Trials that were interrupted", ended[INTERRUPTED])
+        sections.append(Section("Interrupted", [Notes([line], "quiet"), table_of]))
+    flagged = {flag: sorted(one["number"] for one in document["trials"] if flag in one["flags"]) for flag in FLAGS}
+    rows = [[flag, FLAGS[flag], ", ".join(map(str, numbers)) or "none"] for flag, numbers in flagged.items()]
+    flags = table("Sanity flags", ["flag", "meaning", "trials"], rows, names=3)
+    sections.append(Section("Sanity", [flags], detail=not any(flagged.values())))
     return Page(document["name"] or document["folder"], f"{document['folder']} · {made_by(document)}", sections, lead)
 
 
 def next_lines(document: Mapping[str, Any]) -> list[str]:
     """The report of an ended sweep, and the command that trains its best trial in full."""
-    folder, lines = Path(document["folder"]), []
-    if document["best"] is not None and document["state"] != "running":
-        if (folder / "report.html").exists():
-            lines.append(f"Its report: {folder / 'report.html'}")
-        if (folder / "best.yaml").exists():
-            lines.append(f"To train it in full: {shlex.join(['hexlit', 'train', f'+best={folder}'])}")
-    return lines
+    folder = Path(document["folder"])
+    report, train = folder / "report.html", shlex.join(["hexlit", "train", f"+best={folder}"])
+    lines = {report: f"Its report: {report}", folder / "best.yaml": f"To train it in full: {train}"}
+    ended = document["best"] is not None and document["state"] != "running"
+    return [line for path, line in lines.items() if ended and path.exists()]
 
 
 def made_by(document: Mapping[str, Any]) -> str:
     """The state of the sweep, its start, and its sampler and pruner."""
-    parts = [document["state"]]
-    if document["started"] is not None:
-        parts.append(f"begun {datetime.fromtimestamp(document['started']):%Y-%m-%d %H:%M}")
-    if document["kind"] == "sequential":
-        return " · ".join([*parts, "a plain --multirun"])
-    parts += [text for text in (document["sampler"], document["pruner"]) if text]
-    return " · ".join(parts)
+    started, how = document["started"], [document["sampler"], document["pruner"]]
+    begun = "" if started is None else f"begun {datetime.fromtimestamp(started):%Y-%m-%d %H:%M}"
+    how = ["a plain --multirun"] if document["kind"] == "sequential" else how
+    return " · ".join(filter(None, [document["state"], begun, *how]))
 
 
 def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, together: bool = False) -> Table:
     """All trials, the best first, with their figures and parameters."""
     figures, trials = shown_columns(document), document["trials"]
     names = [parameter["name"] for parameter in document["parameters"]]
-    short = short_names(names)
+    short, flagged = short_names(names), any(trial["flags"] for trial in trials)
     columns = [Column("rank", number=True, kept=True), Column("trial", number=True, kept=True), Column("state")]
     columns += [Column(one["heading"], number=True, rank=99 - (one["dropped"] or 99)) for one in figures]
     columns += [Column("parameters")] if together and names else [Column(name, number=True) for name in names]
-    columns += [Column("flags")] if not together or any(trial["flags"] for trial in trials) else []
-    columns += [] if together else [Column("folder", code=True)]
+    columns += [Column("flags")] * (flagged or not together) + [Column("folder", code=True)] * (not together)
     rows = []
     for trial in trials:
         params, number = trial["params"], trial["number"]
@@ -107,9 +105,8 @@ def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, togeth
         row += [Cell(", ".join(trial["flags"])), Cell(trial["folder"] or DASH)]
         rows.append(row[: len(columns)])
     best = next((place for place, trial in enumerate(trials) if trial["number"] == document["best"]), None)
-    empty = "No trial has begun."
-    more: dict[str, Any] = {"best": best, "search": len(rows) > 1, "rest": "leaderboard.csv", "empty": empty}
-    return Table("Leaderboard", columns, rows, **more)
+    rest, empty = "leaderboard.csv", "No trial has begun."
+    return Table("Leaderboard", columns, rows, best=best, search=len(rows) > 1, rest=rest, empty=empty)
 
 
 def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
@@ -123,29 +120,18 @@ def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
     return Table(caption, columns, rows, search=len(rows) > 10, rest="overall_results.json")
 
 
-def flags(document: Mapping[str, Any]) -> Table:
-    """The sanity flags with the trials that have them."""
-    rows = []
-    for flag, meaning in FLAGS.items():
-        flagged = sorted(trial["number"] for trial in document["trials"] if flag in trial["flags"])
-        rows.append([flag, meaning, ", ".join(map(str, flagged)) or "none"])
-    return table("Sanity flags", ["flag", "meaning", "trials"], rows, names=3)
-
-
 def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and text of the first numbers: trials by state, time, and time saved."""
     counts, progress, pruning = document["counts"], document["progress"], document["pruning"]
     of = "" if progress["of"] is None else f" of {progress['of']}"
-    facts = [("trials done", f"{progress['done']}{of}")]
-    facts += [(state, format_count(count)) for state, count in counts.items() if count or state == "complete"]
-    if document["seconds"] is not None:
-        facts.append(("of wall time", format_duration(document["seconds"])))
-    if counts["pruned"]:
-        partly = f", {pruning['unknown_trials']} not known" if pruning["unknown_trials"] else ""
-        facts.append((f"saved by pruning (estimate{partly})", format_duration(pruning["saved_seconds"])))
-    if document["state"] == "running":
-        facts.append(("left (estimate)", format_duration(progress["eta_seconds"])))
-    return facts
+    partly = f", {pruning['unknown_trials']} not known" if pruning["unknown_trials"] else ""
+    facts = entries(
+        *((state, count if count or state == "complete" else None, "count") for state, count in counts.items()),
+        ("of wall time", document["seconds"], "seconds"),
+        (f"saved by pruning (estimate{partly})", pruning["saved_seconds"] if counts["pruned"] else None, "seconds"),
+        ("left (estimate)", progress["eta_seconds"] if document["state"] == "running" else None, "seconds"),
+    )
+    return [("trials done", f"{progress['done']}{of}"), *facts]
 
 
 def best_line(document: Mapping[str, Any]) -> str:
@@ -161,8 +147,7 @@ def best_line(document: Mapping[str, Any]) -> str:
         values.insert(0, f"{document['comparable']} {shown(best['comparable'])}")
     after = document["progress"]["best_after_seconds"]
     after = "" if after is None else f"after {format_duration(after)}"
-    facts = " · ".join(text for text in (", ".join(values), params, after) if text)
-    return f"{what}: trial {best['number']}" + (f" · {facts}" if facts else "")
+    return " · ".join(filter(None, [f"{what}: trial {best['number']}", ", ".join(values), params, after]))
 
 
 def shown_columns(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -170,21 +155,17 @@ def shown_columns(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
     Those that no trial has are left out; objectives are always there.
     """
-    known = {tuple(one["path"]) for one in document["columns"] for t in document["trials"] if _has(t, one["path"])}
-    return [one for one in document["columns"] if one["dropped"] is None or tuple(one["path"]) in known]
-
-
-def _has(trial: Trial, path: Sequence[str | int]) -> bool:
-    return value_of(trial, path) is not None
+    trials = document["trials"]
+    known = [any(value_of(trial, one["path"]) is not None for trial in trials) for one in document["columns"]]
+    return [one for one, there in zip(document["columns"], known, strict=True) if one["dropped"] is None or there]
 
 
 def value_of(trial: Any, path: Sequence[str | int]) -> Any:
     """The value at the `path` of keys in a trial; None if there is none."""
-    for key in path:
-        if trial is None or (isinstance(trial, Mapping) and key not in trial):
-            return None
-        trial = trial[key]
-    return trial
+    try:
+        return reduce(getitem, path, trial)
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
@@ -198,7 +179,7 @@ def value_text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-class SweepDisplay(Display):
+class SweepDisplay(LiveDisplay):
     """Shows a running sweep: a live picture on a terminal, elsewhere a line whenever a count has changed.
 
     with SweepDisplay("hexlit report · runs/hex5/...") as display:
@@ -209,51 +190,44 @@ class SweepDisplay(Display):
         """`live` None decides by the console."""
         super().__init__(console, live=live)
         self._title = title
-        self._document: Mapping[str, Any] | None = None
+        self._document: Mapping[str, Any] = {}
         self._told: tuple[object, ...] = ()
 
     def update(self, document: Mapping[str, Any], news: Sequence[str] = ()) -> None:
         """Show the present results, and the `news`."""
-        self._document = document
-        progress = document["progress"]
+        self._document, progress = document, document["progress"]
         changed = (document["state"], tuple(document["counts"].values()), progress["best"], progress["best_value"])
-        if self.live or (changed == self._told and not news):
-            return
-        self._told = changed
-        line = " · ".join([progress_line(document), *news])
-        self.line(f"{time.strftime('%H:%M:%S')}  {line}")
+        if not self.live and (news or changed != self._told):
+            self._told = changed
+            self.line(f"{time.strftime('%H:%M:%S')}  {' · '.join([progress_line(document), *news])}")
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
         document, width = self._document, self.console.width - 4
-        if document is None:
+        if not document:
             return self.framed(self._title, Text("reading", "dim"))
-        progress = document["progress"]
+        progress, trials = document["progress"], document["trials"]
         share = progress["of"] and min(1.0, progress["done"] / progress["of"])
         bars = bars_table([Bar("trials", share, f"{progress['done']}", [progress_line(document)])], width)
-        parts: list[RenderableType] = [bars, Text(best_line(document))]
-        ended = [trial for trial in document["trials"] if trial["state"] != "running"]
-        running = [trial for trial in document["trials"] if trial["state"] == "running"]
-        if running:
-            parts += [Text(), table_for(running_table(running), width)]
-        if ended:
-            board = leaderboard({**document, "trials": ended}, {}, together=True)
-            parts += [Text(), table_for(board, width, _LIVE_ROWS)]
-        return self.framed(self._title, *parts, *(Text(problem, "red") for problem in document["problems"]))
+        running = [trial for trial in trials if trial["state"] == "running"]
+        ended = {**document, "trials": [trial for trial in trials if trial["state"] != "running"]}
+        tables: list[tuple[Table, int | None]] = [(running_table(running), None)] if running else []
+        tables += [(leaderboard(ended, {}, together=True), _LIVE_ROWS)] if ended["trials"] else []
+        drawn = [part for one, rows in tables for part in (Text(), table_for(one, width, rows))]
+        problems = (Text(problem, "red") for problem in document["problems"])
+        return self.framed(self._title, bars, Text(best_line(document)), *drawn, *problems)
 
 
 def progress_line(document: Mapping[str, Any]) -> str:
     """`7 of 20 done (5 complete, 2 pruned), 2 running, 12:30 left, best 0.8123 (trial 4)`."""
     progress, counts = document["progress"], document["counts"]
     of = "" if progress["of"] is None else f" of {progress['of']}"
-    kinds = [f"{counts[state]} {state}" for state in ("complete", "pruned", "failed") if counts[state]]
-    parts = [f"{progress['done']}{of} done" + (f" ({', '.join(kinds)})" if kinds else "")]
+    kinds = ", ".join(f"{counts[state]} {state}" for state in ("complete", "pruned", "failed") if counts[state])
+    parts = [f"{progress['done']}{of} done" + (f" ({kinds})" if kinds else "")]
     parts += [f"{counts[state]} {state}" for state in ("running", "interrupted") if counts[state]]
-    if progress["eta_seconds"]:
-        parts.append(f"{format_duration(progress['eta_seconds'])} left")
-    if progress["best"] is not None:
-        parts.append(f"best {shown(progress['best_value'])} (trial {progress['best']})")
-    return ", ".join(parts)
+    parts += [f"{format_duration(progress['eta_seconds'])} left"] if progress["eta_seconds"] else []
+    best = f"best {shown(progress['best_value'])} (trial {progress['best']})"
+    return ", ".join(parts + [best] * (progress["best"] is not None))
 
 
 def running_table(running: Sequence[Trial]) -> Table:

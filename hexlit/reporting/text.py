@@ -11,6 +11,7 @@ from rich.columns import Columns
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from hexlit.reporting import page as pages
 from hexlit.reporting.page import Block, Boards, Cell, Column, Facts, Notes, OpeningsBoard, Page, PositionBoard, Table
 from hexlit.reporting.screen import GAP
 
@@ -130,24 +131,7 @@ def _board(board: OpeningsBoard | PositionBoard) -> Text:
 
 def markdown(page: Page) -> str:
     """The page without its details, figures and boards, for a README or an issue."""
-    parts = [page.title, page.subtitle]
-    for _, blocks in page.brief:
-        for block in blocks:
-            if isinstance(block, Facts):
-                parts.append("\n".join(f"- {name}: {figure}" for name, figure in block.entries))
-            elif isinstance(block, Notes):
-                parts += block.lines
-            elif isinstance(block, Table) and block.rows:
-                parts += [f"**{block.caption}**"] if block.caption else []
-                parts.append("\n".join(_markdown_rows(block)))
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _markdown_rows(block: Table) -> Iterator[str]:
-    rows = [[column.heading for column in block.columns], ["---:" if one.number else "---" for one in block.columns]]
-    rows += [[cell.text for _, cell in block.cells(row)] for row in block.rows]
-    for row in rows:
-        yield "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+    return pages.filled("page.md", page=page).strip() + "\n"
 
 
 def as_rows(block: Table) -> tuple[list[str], list[list[Any]]]:

@@ -10,7 +10,8 @@ from rich.console import Console
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.bench import measure
-from hexlit.bench.measure import Effort, Measurement, Report, measure_rate
+from hexlit.bench.config import BenchConfig
+from hexlit.bench.measure import Measurement, Report, measure_rate
 from hexlit.reporting.bench import bench_page
 from hexlit.reporting.text import markdown, show
 
@@ -46,7 +47,7 @@ def test_the_first_call_is_told_apart_and_the_rest_are_medians(clock: Clock) -> 
         return 10.0 * rounds
 
     profile = build_profile(AcceleratorConfig(device="cpu"))
-    line = measure_rate(Effort(5, 0.4), work, "w", "u/s", profile)
+    line = measure_rate(BenchConfig(repeats=5, seconds=0.4), work, "w", "u/s", profile)
     assert line.first_call_seconds == 30.0
     assert line.median == pytest.approx(100)
     assert line.lower_quartile == pytest.approx(50)

@@ -11,14 +11,14 @@ from rich.console import Console
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.bench.measure import Effort
+from hexlit.bench.config import BenchConfig
 from hexlit.bench.training import BATCHES, measure_steps, measure_training, task_trainee
 from hexlit.errors import UsageError
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.training import module as training_module
 from hexlit.training.task import Task
 
-QUICK = Effort(2, 0.01)
+QUICK = BenchConfig(repeats=2, seconds=0.01)
 SILENT = Console(quiet=True)
 DISPLAY = TrainingProgress(1, title="", console=SILENT)
 BATCH = 16  # of the task

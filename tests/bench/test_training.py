@@ -76,7 +76,7 @@ def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measu
 def test_a_training_line_has_rate_parts_and_spread(subject: Subject) -> None:
     net = subject.net
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    found = measure_steps(positions_trainee(subject), subject.effort, subject.profile)
+    found = measure_steps(positions_trainee(subject), subject.config, subject.profile)
     assert found.median is not None
     assert found.median > 0
     assert found.milliseconds == pytest.approx(1000 * 16 / found.median)

@@ -10,7 +10,6 @@ from hexlit.reporting.board_svg import (
     LAST,
     MARK,
     CellNote,
-    blend,
     board_svg,
     ink_on,
     share_notes,
@@ -75,9 +74,8 @@ def test_values_have_their_sign_and_two_colours() -> None:
     assert neither[7:] == "00"
 
 
-def test_colours_blend_and_the_ink_reads_on_them() -> None:
-    assert blend("#000000", "#ff8000", 0.5) == "#804000"
-    assert ink_on("#ffffff") != ink_on("#000000") == "#ffffff"
+def test_the_ink_reads_on_a_light_and_on_a_dark_cell() -> None:
+    assert ink_on("") != ink_on("#d9541eff") == "#ffffff"
 
 
 @pytest.mark.parametrize("size", [2, 11, 26])

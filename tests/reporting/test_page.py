@@ -53,11 +53,6 @@ def test_a_page_has_a_list_of_its_sections() -> None:
     assert [link for link in page.values("href") if link.startswith("#")] == ["#content", "#time-machine", "#cost"]
 
 
-def test_sections_of_the_same_address_are_refused() -> None:
-    with pytest.raises(ValueError, match="same address"):
-        render(Page("p", "", [Section("Cost", []), Section("cost", [])]))
-
-
 def test_a_dark_screen_gets_dark_colours() -> None:
     page = render(Page("p", "", []))
     assert "color-scheme: light dark" in page

@@ -172,7 +172,7 @@ def test_from_the_first_epoch_on_the_run_says_when_it_ends_and_compiling_is_in_n
             ends.append(live.end_text())
     assert [text.rpartition(", in ")[2] for text in ends] == ["", "40.0 s", "35.0 s", "30.0 s"]
     assert ends[1].startswith("ends by ")
-    assert f"2:15 gone · {ends[3]}" in picture(live)
+    assert f"{ends[3]} · 2:15 gone" in picture(live)
     told = [line for line in file.getvalue().splitlines() if "the run ends by" in line]
     assert [line.split(" of ")[0] for line in told] == ["epoch 1", "epoch 3"]
     assert told[0].startswith("epoch 1 of 10  took 5.0 s; the run ends by ")

@@ -39,7 +39,7 @@ def test_the_report_of_a_run_shows_all_of_it(tmp_path: Path) -> None:
     ):
         assert expected in page.text
     figures = page.values("alt")
-    assert {"Total loss", "Policy loss", "Learning rate", "On validation data", "Throughput of training"} <= set(
+    assert {"Total loss", "Policy loss", "Learning rate", "On validation data: score", "Throughput of training"} <= set(
         figures
     )
     assert "Phases, processors and memory over time" in figures
@@ -104,7 +104,7 @@ def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
     rates = rates_of(files)
     assert (rates.once_seconds, rates.epoch_seconds, rates.epochs) == (5.0, 10.0, 2)  # the first epoch took longer
     assert rates.seconds(360) == 3605.0
-    assert rates.flops(360) == 360e12
+    assert rates.epoch_flops == 1e12
     page = checked(render(run_page(files, epochs=[360, 7200], price=2.5))).text
     assert "At 2.5 an hour." in page
     for expected in ("7,200", "20.00", "50.00", "7.20 PFLOP"):
