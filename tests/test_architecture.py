@@ -124,7 +124,7 @@ CODE_LINES = {
     "api": 1018,
     "web": 1070,
     "cluster": 240,
-    "planning": 202,
+    "planning": 98,
     "tracking": 385,
     "testing": 169,
 }
