@@ -16,7 +16,7 @@ from hexlit.tasks.hex.config import HexTrainConfig
 
 register_schema("plan", PlanConfig)
 
-OF_THE_PLAN = frozenset(PlanConfig.__dataclass_fields__)
+OWN_KEYS = frozenset(PlanConfig.__dataclass_fields__)
 MEASURE = "hexlit bench what=pace experiment=NAME output=FOLDER writes them"
 BUSY = 0.9
 """A part with at least this share of busy time is the limit of all others."""
@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
     asked: list[PlanConfig] = []
 
     def taken_apart(argv: list[str]) -> list[str]:
-        own, rest = settings_apart(argv, OF_THE_PLAN, "plan_settings")
+        own, rest = settings_apart(argv, OWN_KEYS, "plan_settings")
         if not any(argument.startswith("-") for argument in rest):  # --cfg needs no plan
             asked.append(typed(own, PlanConfig))
         return rest

@@ -51,17 +51,14 @@ class TerminalGame:
     def __init__(
         self, shared: Shared, settings: "PlayConfig", read: Callable[[], str | None], say: Callable[[Text], None]
     ) -> None:
-        self._shared = shared
+        self._shared, self._read, self._say = shared, read, say
         self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
         self._thinking = Thinking(self._players, shared.lock, shared.verdicts, settings)
         self._board = Board(shared.board, swap=settings.swap)
         self._people = COLOURS[settings.you]
         self._against = settings.against or next(iter(shared.roster.offers))
         shared.roster.offer(self._against)
-        self._read = read
-        self._say = say
-        self._resigned = 0
-        self._how = "by resignation"
+        self._resigned, self._how = 0, ""
 
     @property
     def moves(self) -> tuple[int, ...]:
@@ -80,9 +77,11 @@ class TerminalGame:
         finally:
             self._players.close()
         winner = self._board.winner or -self._resigned
-        name, style = NAMES[winner]
-        self._say(Text.assemble((name, style), " wins", f" {self._how}" if self._resigned else ""))
+        self._say(Text.assemble(NAMES[winner], f" wins{self._how}"))
         return winner
+
+    def _resign(self, how: str = " by resignation") -> None:
+        self._resigned, self._how = self._board.to_move, how
 
     def show(self) -> None:
         """Draw the board with the last move in brackets."""
@@ -95,15 +94,17 @@ class TerminalGame:
             result = self._chosen()
         except UsageError as error:
             self._say(Text(str(error)))
-            self._resigned, self._how = self._board.to_move, "by forfeit"
+            self._resign(" by forfeit")
             return
-        name, style = NAMES[self._board.to_move]
         value = "" if result["value"] is None else f"  winning chance {(1 + result['value']) / 2:.0%}"
-        self._say(Text.assemble((name, style), f" ({self._against}): {result['move']}{value}"))
+        self._say(Text.assemble(NAMES[self._board.to_move], f" ({self._against}): {result['move']}{value}"))
         if result["move"] == "resign":
-            self._resigned = self._board.to_move
-            return
-        self._board.play(parse_cell(result["move"], self._board.size))
+            self._resign()
+        else:
+            self._play(result["move"])
+
+    def _play(self, move: str) -> None:
+        self._board.play(parse_cell(move, self._board.size))
         self.show()
 
     def _chosen(self) -> dict[str, Any]:
@@ -114,8 +115,7 @@ class TerminalGame:
 
     def _ask(self) -> bool:
         """Take one line of the person; returns whether the game continues."""
-        name, style = NAMES[self._board.to_move]
-        self._say(Text.assemble((name, style), " to move (a cell, or help): "))
+        self._say(Text.assemble(NAMES[self._board.to_move], " to move (a cell, or help): "))
         line = self._read()
         words = (line or "").split()
         if line is None or words[:1] == ["quit"]:
@@ -137,26 +137,22 @@ class TerminalGame:
             case ["hint"]:
                 self._say(Text(f"{self._against} would play {self._chosen()['move']}"))
             case ["resign"]:
-                self._resigned = self._board.to_move
+                self._resign()
             case ["save", file]:
                 request = Write(id=0, do="write", position=PositionText(size=self._board.size), format="sgf")
                 write_text_atomic(Path(file).expanduser(), text_of(request, self._board)["text"])
                 self._say(Text(f"saved in {file}"))
             case [move]:
-                self._board.play(parse_cell(move, self._board.size))
-                self.show()
+                self._play(move)
             case _:
                 raise UsageError(f"{' '.join(words)[:60]!a}: a move such as a3 is needed, or help")
 
     def _undo(self) -> None:
-        if not any(self._colour(ply) in self._people for ply in range(len(self._board.moves))):
+        if not {(BLACK, WHITE)[ply % 2] for ply in range(len(self._board.moves))} & {*self._people}:
             raise UsageError("undo: you have not moved yet")
         while self._board.undo() is not None and self._board.to_move not in self._people:
             pass
         self.show()
-
-    def _colour(self, ply: int) -> int:
-        return BLACK if ply % 2 == 0 else WHITE
 
     def _names(self) -> list[str]:
         return [SWAP if move == self._board.size**2 else format_cell(move, self._board.size) for move in self.moves]

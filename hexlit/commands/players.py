@@ -135,7 +135,7 @@ class PlayerFactory:
         Raises:
             UsageError: a checkpoint cannot be read, or the size of the board is not known.
         """
-        self._search, self._seed = search, seed
+        self.specs, self._search, self._seed = specs, search, seed
         sources = [spec.source for spec in specs if spec.of_network]
         if networks is None:
             networks = load_evaluators(sources, accelerator, board=board) if sources else {}

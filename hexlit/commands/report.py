@@ -60,10 +60,9 @@ def main(argv: list[str]) -> int:
     unread: list[str] = []
 
     def task(config: DictConfig) -> None:
-        settings = typed(config, ReportConfig)
         from hexlit.commands.report_run import report
 
-        unread.extend(report(settings))
+        unread.extend(report(typed(config, ReportConfig)))
 
     return run(task, "report", argv, prepare=named_folder) or int(bool(unread))
 

@@ -132,10 +132,10 @@ def test_strength_that_was_begun_here_continues_there(
 def test_threads_that_no_actor_gets_are_said(caplog: pytest.LogCaptureFixture) -> None:
     config = StrengthConfig(checkpoint="net.ckpt", where="ray")
     config.accelerator.threads = 1
-    refuse_unused(config.where, config.ray, config.accelerator, [])
+    refuse_unused(config, [])
     assert caplog.records == []
     config.accelerator.threads = 4
-    refuse_unused(config.where, config.ray, config.accelerator, [])
+    refuse_unused(config, [])
     told = [record.getMessage() for record in caplog.records]
     assert told == ["accelerator.threads=4 is for this process; a task has as many as ray.cpus=1"]
 

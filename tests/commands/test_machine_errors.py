@@ -59,8 +59,6 @@ def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp
         shutil.rmtree(folder)
         with pytest.raises(UsageError, match="the folder was removed while this command was at work in it"):
             after_the_first(lambda: None)(folder / "last.ckpt")
-        missing = machine_error(FileNotFoundError(errno.ENOENT, "No such file", str(folder / "games.csv")))
-        assert "the folder was removed" in str(missing)
         folder.mkdir()
         (folder / ".lock").touch()  # another one's
         with pytest.raises(UsageError, match="was removed"):
