@@ -10,26 +10,35 @@ in its defaults, and a task that takes the settings:
 """
 
 import dataclasses
+import difflib
+import errno
 import functools
 import logging
 import os
+import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import CompactHydraException
+from hydra.errors import CompactHydraException, HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import run_folder
-from hexlit.commands.composing import CONFIG_PACKAGE, VERSION_BASE, flags_and_overrides
+from hexlit.commands.composing import (
+    CONFIG_PACKAGE,
+    VERSION_BASE,
+    composed,
+    flags_and_overrides,
+    hydra_initialized,
+    search_path,
+)
 from hexlit.commands.run_folder import Refused
-from hexlit.commands.user_errors import explain, machine_error
 from hexlit.errors import UsageError
 from hexlit.interruption import is_interruption
 
@@ -37,6 +46,11 @@ Schema = TypeVar("Schema")
 Arguments = list[str]
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+_OF_THE_MACHINE = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE),
+    *(errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
+}
+"""Errors of the system that are no bugs of the program."""
 
 
 def register_schema(name: str, schema: type[Any]) -> None:
@@ -45,11 +59,7 @@ def register_schema(name: str, schema: type[Any]) -> None:
 
 
 def command(
-    name: str,
-    schema: type[Schema],
-    task: Callable[[Schema], None],
-    *,
-    prepare: Callable[[Arguments], Arguments] = list,
+    name: str, schema: type[Schema], task: Callable[[Schema], None], *, prepare: Callable[[Arguments], Arguments] = list
 ) -> Callable[[Arguments], int]:
     """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema from now on."""
     register_schema(name, schema)
@@ -98,12 +108,10 @@ def run(
     argv: Arguments,
     *,
     prepare: Callable[[Arguments], Arguments] = list,
-    command: str | None = None,
 ) -> int:
     """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the exit code.
 
-    `prepare` may rewrite the arguments first, and raise `UsageError`. Messages name `command`, or `config_name` where
-    it is None.
+    `prepare` may rewrite the arguments first, and raise `UsageError`.
 
     Hydra's own command line works: `--multirun`, `--cfg job`, `--config-dir`, `--info`, completion.
 
@@ -114,18 +122,14 @@ def run(
     logging.raiseExceptions = False  # a log on a full disk is no reason for a traceback
     code = BUG
     try:
-        code = _run(task, config_name, argv, prepare, command)
+        code = _run(task, config_name, argv, prepare)
     finally:
         run_folder.leave(refused=code == MISTAKE)
     return code
 
 
 def _run(
-    task: Callable[[DictConfig], None],
-    config_name: str,
-    argv: Arguments,
-    prepare: Callable[[Arguments], Arguments],
-    command: str | None,
+    task: Callable[[DictConfig], None], config_name: str, argv: Arguments, prepare: Callable[[Arguments], Arguments]
 ) -> int:
     from unittest.mock import patch
 
@@ -150,7 +154,7 @@ def _run(
             traceback.print_exception(error)
         if not mistake:
             return BUG
-        print(f"hexlit {command or config_name}: {explain(error, config_name, arguments)}", file=sys.stderr)
+        print(f"hexlit {config_name.removesuffix('_task')}: {explain(error, config_name, arguments)}", file=sys.stderr)
         return MISTAKE
     return FINE
 
@@ -185,3 +189,63 @@ def is_mistake(error: Exception) -> bool:
     # Hydra raises a plain ValueError on flags and on group=3, and other errors where it expects a name.
     frames = traceback.extract_tb(error.__traceback__)
     return any(f"{os.sep}{package}{os.sep}" in frames[-1].filename for package in ("hydra", "omegaconf"))
+
+
+def explain(error: Exception, config_name: str, argv: list[str]) -> str:
+    """The mistake in the overrides `argv` of the command `config_name`, in one line."""
+    message = str(error)
+    if isinstance(error, UsageError):
+        return " ".join(message.split())
+    unmatched = re.match(r"Could not override '([^'@]*)", message)
+    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
+    if isinstance(error, MissingConfigException) and error.options:
+        group, _, option = (error.missing_cfg_file or "").rpartition("/")
+        message = f"{group}={option}: there is no such option; choose from {', '.join(sorted(error.options))}"
+    elif unmatched is not None:
+        message = _unknown_key(unmatched[1], config_name, argv)
+    elif isinstance(cause, MissingMandatoryValue):
+        message = f"{cause.full_key} has no value: add {cause.full_key}=VALUE"
+    elif isinstance(cause, OmegaConfBaseException):
+        override = message.removeprefix("Error merging override ") if cause is not error else cause.full_key
+        message = f"{override or config_name}: {str(cause.msg or cause).splitlines()[0]}"
+    elif isinstance(error, OSError) and error.filename is not None:
+        message = f"{str(error.filename)[:100]}: {error.strerror}"
+    elif not isinstance(error, HydraException | OSError):  # from within Hydra, for an odd value
+        message = f"{' '.join(argv)[:200]}: {message} ({type(error).__name__})"
+    return " ".join(message.partition("Config search path:")[0].split())
+
+
+def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
+    """The message with the keys that are near, else with those beside it.
+
+    The command is composed without the override that failed.
+    """
+    flags, words = flags_and_overrides(argv)
+    others = [word for word in words if word.lstrip("+~").partition("=")[0] != key]
+    with hydra_initialized():
+        config = composed(config_name, others, search_path(flags.config_dir), lenient=True)
+    keys = dict.fromkeys([*_dotted(OmegaConf.to_container(config, resolve=False)), *config.hydra.runtime.choices])
+    known = [one for one in keys if one.startswith("hydra") == key.startswith("hydra")]
+    parent, _, leaf = key.rpartition(".")
+    near = [one for one in known if one.rpartition(".")[2] == leaf]
+    near = near or difflib.get_close_matches(key, known, n=1, cutoff=0.75)
+    if near:
+        return f"unknown key {key!r}: did you mean {' or '.join(map(repr, near[:3]))}?"
+    return f"unknown key {key!r}: the keys are {', '.join(one for one in known if one.rpartition('.')[0] == parent)}"
+
+
+def _dotted(values: Any, prefix: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{prefix}{key}.")
+
+
+def machine_error(error: BaseException | None) -> UsageError | None:
+    """The machine's error behind `error`, with its file or the folder of this command; None for a bug."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+            place = str(error.filename or run_folder.folder() or "this machine")
+            return UsageError(f"{place[:100]}: {os.strerror(error.errno)}")
+        error = error.__cause__
+    return None

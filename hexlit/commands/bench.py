@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
         return rest
 
     task = lambda config: bench(asked[0], typed(config, RunConfig))  # noqa: E731
-    return run(task, "bench_task", argv, prepare=taken_apart, command="bench")
+    return run(task, "bench_task", argv, prepare=taken_apart)
 
 
 def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:

@@ -1,7 +1,6 @@
 """The command line of a Hydra application: typed again, told to Weights & Biases, and without words of no effect."""
 
 import json
-import logging
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -13,8 +12,6 @@ from hexlit.training.config import LoggerConfig
 
 if TYPE_CHECKING:
     from hexlit.tracking.tracked_run import TrackedRun
-
-log = logging.getLogger(__name__)
 
 
 def same_command(command: str, *, without: str) -> str:
@@ -113,8 +110,7 @@ def refuse_tensorboard(config: LoggerConfig) -> None:
 def refuse_unused(settings: Any, overrides: Iterable[str]) -> None:
     """Refuse `overrides` of an unused cluster, and a device other than the one of its tasks.
 
-    What continues keeps the cluster's settings of its beginning. A number of threads that holds for this process alone
-    is said.
+    What continues keeps the cluster's settings of its beginning.
 
     Raises:
         UsageError: there is one.
@@ -129,6 +125,3 @@ def refuse_unused(settings: Any, overrides: Iterable[str]) -> None:
             f"accelerator.device={accelerator.device}: with ray.gpus={ray.gpus:g} tasks compute on {ray.device}; "
             "leave it out, or choose by ray.gpus"
         )
-    elif accelerator.threads not in (0, ray.threads):
-        message = "accelerator.threads=%d is for this process; a task has as many as ray.cpus=%g"
-        log.warning(message, accelerator.threads, ray.cpus)

@@ -17,9 +17,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, flag_override
 
 from hexlit.commands import run_folder
-from hexlit.commands.application import Arguments, is_mistake, mistake_of_task, typed
+from hexlit.commands.application import Arguments, explain, is_mistake, mistake_of_task, typed
 from hexlit.commands.composing import composed, hydra_initialized
-from hexlit.commands.user_errors import explain
 from hexlit.errors import UsageError
 
 Result = TypeVar("Result")
@@ -146,11 +145,7 @@ def log_file_of_run(path: Path) -> Iterator[None]:
 
 
 def settings_of(
-    config_name: str,
-    arguments: Arguments,
-    schema: type[Schema],
-    *,
-    prepare: Callable[[Arguments], Arguments] = list,
+    config_name: str, arguments: Arguments, schema: type[Schema], *, prepare: Callable[[Arguments], Arguments] = list
 ) -> Schema:
     """The settings from `conf/<config_name>.yaml` and the overrides `arguments`; nothing is run.
 

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,7 +100,7 @@ def of_run(settings: "HexTrainConfig") -> Compiling:
 
 def of_players(specs: "Iterable[PlayerSpec]") -> list[str]:
     """The sets of kernels that players call."""
-    return sorted({name for spec in specs for name in SETS_OF[spec.kind]})
+    return sorted({name for spec in specs for name in SETS_OF.get(spec.kind, ())})
 
 
 def compile_selfplay() -> None:
@@ -145,18 +146,11 @@ def compile_positions() -> None:
     game_positions(3, 12, 0)
 
 
-def compile_two_distance() -> None:
-    """Alpha-beta over two-distance; the solver's player falls back on it."""
-    from hexlit.arena.baselines import TwoDistancePlayer
+def compile_player(name: str, **settings: int) -> None:
+    """A player without a network, of `hexlit.arena.baselines`."""
+    from hexlit.arena import baselines
 
-    TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
-
-
-def compile_rollouts() -> None:
-    """The player that searches by random games."""
-    from hexlit.arena.baselines import RolloutPlayer
-
-    RolloutPlayer(simulations=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+    getattr(baselines, name)(**settings).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
 SETS: dict[str, tuple[str, Callable[[], None]]] = {
@@ -164,21 +158,18 @@ SETS: dict[str, tuple[str, Callable[[], None]]] = {
     "search": ("search", compile_search),
     "solver": ("the exact solver", compile_solver),
     "positions": ("games to measure on", compile_positions),
-    "two_distance": ("two-distance", compile_two_distance),
-    "rollouts": ("rollouts", compile_rollouts),
+    "two_distance": ("two-distance", partial(compile_player, "TwoDistancePlayer", depth=2)),
+    "rollouts": ("rollouts", partial(compile_player, "RolloutPlayer", simulations=2)),
 }
 """Name of a set of kernels -> its purpose, for people, and what compiles it."""
 
-SETS_OF: dict[str, tuple[str, ...]] = {
+SETS_OF = {
     "checkpoint": ("search",),
-    "policy": (),
-    "random": (),
     "rollouts": ("rollouts",),
     "two_distance": ("two_distance",),
-    "solver": ("solver", "two_distance"),
-    "htp": (),
+    "solver": ("solver", "two_distance"),  # its player falls back on two-distance
 }
-"""Kind of a player -> its sets of kernels."""
+"""Kind of a player -> its sets of kernels; others call none."""
 
 
 def main(names: Sequence[str]) -> None:

@@ -77,10 +77,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
     title = f"hexlit match · {len(specs)} players"
-    with (
-        closing(Compiling(of_players(specs))) as kernels,
-        Waiting(title, loading, kernels.status, console=console),
-    ):
+    with closing(Compiling(of_players(specs))) as kernels, Waiting(title, loading, kernels.status, console=console):
         tournament, factory = set_up(config, specs, folder)
         if kernels.running and not console.is_terminal:
             console.print(kernels.status(), soft_wrap=True)

@@ -16,13 +16,6 @@ NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
 """Packages of the extra `web`."""
 YOU = ("black", "white", "both", "none")
 
-_YOU = {
-    "black": "You play Black (X) against {other}, who plays White (O).",
-    "white": "You play White (O) against {other}, who plays Black (X).",
-    "both": "You play both sides; hints come from {other}.",
-    "none": "{other} plays both sides.",
-}
-
 
 @dataclass
 class PlayConfig(WebSettings):
@@ -56,7 +49,7 @@ def play(settings: PlayConfig) -> None:
     require("play", {name: name for name in NEEDED}, "web")
     if settings.terminal:
         greet(settings)
-        from hexlit.commands.play_terminal import play_on_terminal
+        from hexlit.commands.play_players import play_on_terminal
 
         play_on_terminal(settings)
         return
@@ -87,7 +80,8 @@ def greet(settings: PlayConfig) -> None:
     other = settings.against or first
     if other == NETWORK:
         other += f" ({settings.checkpoint or fitting_network(settings.board or WITHOUT_NETWORK)})"
-    print(_YOU[settings.you].format(other=other), f"{SIDES}; {LAST}.", f"Loading {other} ...", sep="\n", flush=True)
+    sides = "both sides" if settings.you == "both" else f"{settings.you} (Black: X, White: O)"
+    print(f"You play {sides}; {other} plays the rest.\n{SIDES}; {LAST}.\nLoading {other} ...", flush=True)
 
 
 main = command("play", PlayConfig, play)

@@ -25,13 +25,9 @@ class PredictConfig:
     """One text instead of files, for networks that classify texts."""
 
     def __post_init__(self) -> None:
-        files = [key for key in ("source", "target") if getattr(self, key) is not None]
-        if self.text is not None and files:
-            raise UsageError(
-                f"{files[0]}={getattr(self, files[0])}: text=... is predicted without files; leave one out"
-            )
-        if self.text is None and len(files) < 2:
-            raise UsageError("name source=FILE and target=FILE, or text=... for a network that reads texts")
+        files = self.source is not None, self.target is not None
+        if any(files) == (self.text is not None) or any(files) != all(files):
+            raise UsageError("name source=FILE and target=FILE, or else text=... for a network that reads texts")
 
 
 def as_text(argument: str) -> str:

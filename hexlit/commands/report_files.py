@@ -148,22 +148,14 @@ def games_of(path: Path, size: int) -> list[GameRecord]:
     """The games of a match, in the order of its file; none without a file."""
     if not path.is_file():
         return []
-    rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))
-    played = ((row, parse_moves(row["moves"], size)) for row in rows)
-    return [
-        GameRecord(
-            game_id=number,
-            size=size,
-            swap=size**2 in moves,
-            moves=np.array(moves, np.int16),
-            winner=1 if row["winner"] == "black" else -1,
-            ending=Ending(row["ending"]),
-            opening=int(row["opening"]),
-            black=row["black"],
-            white=row["white"],
-        )
-        for number, (row, moves) in enumerate(played)
-    ]
+    games = []
+    for number, row in enumerate(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))):
+        moves = parse_moves(row["moves"], size)
+        facts: dict[str, Any] = {name: row[name] for name in ("black", "white")}
+        facts |= {"winner": 1 if row["winner"] == "black" else -1, "ending": Ending(row["ending"])}
+        facts |= {"game_id": number, "size": size, "swap": size**2 in moves, "opening": int(row["opening"])}
+        games.append(GameRecord(moves=np.array(moves, np.int16), **facts))
+    return games
 
 
 def write_comparison(

@@ -37,7 +37,7 @@ def resumed_folder(argv: list[str]) -> Path | None:
         return None
     if not folders[-1]:
         raise UsageError("resume=: the value is empty; resume=FOLDER continues a run, resume=null begins a new one")
-    return Path(folders[-1]).resolve()
+    return Path(folders[-1]).absolute()
 
 
 def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:

@@ -60,7 +60,7 @@ def strength_run(config: DictConfig, settings: "StrengthConfig") -> None:
     refuse_unused(settings, HydraConfig.get().overrides.task)
     folder = Path(HydraConfig.get().runtime.output_dir)
     place = os.path.relpath(folder)
-    finished = settings.resume is not None and not (folder / PARTS_FILE).exists()
+    finished = settings.resume and (folder / RESULTS_FILE).exists() and not (folder / PARTS_FILE).exists()
     document = document_of(folder, STRENGTH) if finished else measured(config, settings, folder)
     if settings.report:
         write_beside(folder)
@@ -79,8 +79,7 @@ def strength_run(config: DictConfig, settings: "StrengthConfig") -> None:
 
 def measured(config: DictConfig, settings: "StrengthConfig", folder: Path) -> Document:
     """Measure what the run in `folder` lacks; each part, each row and the whole are saved at once."""
-    evaluators, games, facts = subject(settings)
-    parts = Parts(folder, network_file(settings.checkpoint), facts["device"], resume=settings.resume is not None)
+    loaded = network_of(settings)  # may be refused before anything is written
     if settings.resume is None:
         settings_writer(config, folder)()
     place = os.path.relpath(folder)
@@ -90,6 +89,8 @@ def measured(config: DictConfig, settings: "StrengthConfig", folder: Path) -> Do
         says_how_to_continue("hexlit strength", lambda: f"what was measured is in {place}", lambda: again),
         work_bar("measuring") as advance,
     ):
+        evaluators, games, facts = subject(settings, loaded)
+        parts = Parts(folder, network_file(settings.checkpoint), facts["device"], resume=settings.resume is not None)
         for result in measure(settings, evaluators, games, advance, parts):
             document = {**facts, "device": parts.devices, **result}
             write_text_atomic(folder / RESULTS_FILE, as_json(document) + "\n")
@@ -104,26 +105,33 @@ def measured(config: DictConfig, settings: "StrengthConfig", folder: Path) -> Do
 
 def evaluated(settings: "StrengthConfig") -> Document:
     """The measures of the network of `settings` against the exact truth; nothing is printed or written."""
-    evaluators, games, facts = subject(settings)
+    evaluators, games, facts = subject(settings, network_of(settings))
     (result,) = measure_truth(settings, evaluators, games, lambda what, share: None, measures.measured_now)
     return facts | result
 
 
-def subject(settings: "StrengthConfig") -> tuple[Evaluators, int, Document]:
-    """What is measured, on a device whose settings are applied.
-
-    Returns:
-        The network's evaluators, the number of positions searched at the same time, and the facts of the document.
+def network_of(settings: "StrengthConfig") -> LoadedNetwork:
+    """The network of the settings.
 
     Raises:
         UsageError: the board's positions cannot be solved, and nothing else would be measured.
     """
-    loaded: LoadedNetwork = load_network(settings.checkpoint)
+    loaded = load_network(settings.checkpoint)
     size = settings.board or loaded.size
     if settings.what == "truth":
         limits_of(size)
     elif size < 3:
         raise UsageError(f"board={size}: two stones decide nothing only on boards of 3 rows and more")
+    return loaded
+
+
+def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluators, int, Document]:
+    """What is measured, on a device whose settings are applied.
+
+    Returns:
+        The network's evaluators, the number of positions searched at the same time, and the facts of the document.
+    """
+    size = settings.board or loaded.size
     profile = applied_profile(settings.accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     evaluators, games = Evaluators(loaded, size, profile), settings.games or profile.evaluation_batch
@@ -196,7 +204,7 @@ class Parts:
         self._path, digest = folder / PARTS_FILE, hashlib.sha256(network.read_bytes()).hexdigest()[:16]
         content: Document = {"subject": {NETWORK: digest}, "devices": [], "parts": {}}
         try:
-            content |= read_object(self._path) if resume else {}
+            content |= read_object(self._path) if resume and self._path.exists() else {}
         except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor JSON
             raise UsageError(f"{self._path}: cannot be read ({error}); start a new measurement") from error
         was = content["subject"].get(NETWORK)

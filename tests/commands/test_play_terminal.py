@@ -45,10 +45,10 @@ def test_a_game_against_a_player(you: str, monkeypatch: pytest.MonkeyPatch, caps
 @pytest.mark.parametrize(
     ("you", "said"),
     [
-        ("black", "You play Black (X) against network (hexlit:medium), who plays White (O)."),
-        ("white", "You play White (O) against network (hexlit:medium), who plays Black (X)."),
-        ("both", "You play both sides; hints come from network (hexlit:medium)."),
-        ("none", "network (hexlit:medium) plays both sides."),
+        ("black", "You play black (Black: X, White: O); network (hexlit:medium) plays the rest."),
+        ("white", "You play white (Black: X, White: O); network (hexlit:medium) plays the rest."),
+        ("both", "You play both sides; network (hexlit:medium) plays the rest."),
+        ("none", "You play none (Black: X, White: O); network (hexlit:medium) plays the rest."),
     ],
 )
 def test_the_greeting_says_who_plays_and_how_to_read_the_board(

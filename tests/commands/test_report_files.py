@@ -114,7 +114,7 @@ def test_workers_are_compared_by_their_measured_efficiency() -> None:
         (["runs=[a,m]"], "m holds a match; only runs are compared"),
         (["a", "watch=true"], "only a sweep is watched"),
         (["a", "epochs=[0]"], "epochs=[0]: each must be 1 or more"),
-        (["a", "runs=[a,a]"], "choose one of the two"),
+        (["a", "runs=[a,a]"], "folder, runs, wandb: choose one of them"),
         (["empty"], "folder=empty: holds no run"),
     ],
 )

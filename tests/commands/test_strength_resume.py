@@ -200,10 +200,6 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def make_a_run_of_it(folder: Path) -> None:
-    (folder / PARTS_FILE).unlink()
-
-
 def lose_settings(folder: Path) -> None:
     shutil.rmtree(folder / ".hydra")
 
@@ -212,7 +208,6 @@ def lose_settings(folder: Path) -> None:
     ("change", "expected"),
     [
         (remove, "found: no folder of a run (a run keeps its settings in .hydra)"),
-        (make_a_run_of_it, "found: has not ended"),
         (lose_settings, "found: no folder of a run (a run keeps its settings in .hydra)"),
         (tear, "found/parts.json: cannot be read ("),
         (change_network, ": the network's SHA-256 was "),

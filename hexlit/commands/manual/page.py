@@ -13,10 +13,9 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from typing import Any
 
-from hexlit.commands.application import is_mistake
+from hexlit.commands.application import explain, is_mistake
 from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.manual.taken import MISSING, Group, Setting, Taken, taken
-from hexlit.commands.user_errors import explain
 from hexlit.errors import UsageError
 
 HELP = ("-h", "--help")
