@@ -29,15 +29,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from hexlit.commands import run_folder
-from hexlit.commands.composing import (
-    CONFIG_PACKAGE,
-    VERSION_BASE,
-    composed,
-    flags_and_overrides,
-    hydra_initialized,
-    search_path,
-)
+from hexlit.commands import composing, run_folder
 from hexlit.commands.run_folder import Refused
 from hexlit.errors import UsageError
 from hexlit.interruption import is_interruption
@@ -69,6 +61,29 @@ def command(
         return run(lambda config: task(typed(config, schema)), name, argv, prepare=prepare)
 
     return main
+
+
+def run_beside(
+    task: Callable[[Any, Any], None], schema: type[Any], config_name: str, argv: Arguments, own: tuple[Any, ...]
+) -> int:
+    """As `run`, with a task that takes settings of its own, and those of a recipe of `hexlit train`.
+
+    Args:
+        task: gets both.
+        schema: of the recipe.
+        config_name: the YAML of the recipe's part.
+        argv: the arguments for both.
+        own: YAML, schema and keys of the own part.
+    """
+    asked: list[Any] = []
+
+    def taken_apart(argv: Arguments) -> Arguments:
+        config, rest = composing.settings_apart(argv, own[2], own[0])
+        if not any(argument.startswith("-") for argument in rest):  # --cfg needs none
+            asked.append(typed(config, own[1]))
+        return rest
+
+    return run(lambda config: task(asked[0], typed(config, schema)), config_name, argv, prepare=taken_apart)
 
 
 def typed(config: DictConfig, schema: type[Schema]) -> Schema:
@@ -136,11 +151,11 @@ def _run(
     wants_traceback, arguments = os.environ.get("HYDRA_FULL_ERROR") == "1", argv
     try:
         arguments = prepare(argv)
-        _, overrides = flags_and_overrides(arguments)
+        _, overrides = composing.flags_and_overrides(arguments)
         words = [word for word in arguments if word not in overrides] + overrides  # argparse wants them in one piece
         # Hydra raises errors then, instead of printing them and leaving.
         with patch.object(sys, "argv", [sys.argv[0], *words]), patch.dict(os.environ, HYDRA_FULL_ERROR="1"):
-            hydra.main(f"pkg://{CONFIG_PACKAGE}", config_name, VERSION_BASE)(_watched(task))()
+            hydra.main(f"pkg://{composing.CONFIG_PACKAGE}", config_name, composing.VERSION_BASE)(_watched(task))()
     except (KeyboardInterrupt, SystemExit) as stop:
         code = INTERRUPTED if is_interruption(stop) else getattr(stop, "code", None)
         return code if isinstance(code, int) else BUG
@@ -220,10 +235,10 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
 
     The command is composed without the override that failed.
     """
-    flags, words = flags_and_overrides(argv)
+    flags, words = composing.flags_and_overrides(argv)
     others = [word for word in words if word.lstrip("+~").partition("=")[0] != key]
-    with hydra_initialized():
-        config = composed(config_name, others, search_path(flags.config_dir), lenient=True)
+    with composing.hydra_initialized():
+        config = composing.composed(config_name, others, composing.search_path(flags.config_dir), lenient=True)
     keys = dict.fromkeys([*_dotted(OmegaConf.to_container(config, resolve=False)), *config.hydra.runtime.choices])
     known = [one for one in keys if one.startswith("hydra") == key.startswith("hydra")]
     parent, _, leaf = key.rpartition(".")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from hexlit.bench.config import MEASUREMENTS, QUICK, BenchConfig
 from hexlit.commands import tasks
-from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.composing import settings_apart
+from hexlit.commands.application import register_schema, run, run_beside, typed
 from hexlit.commands.manual.taken import of_train
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -31,19 +30,11 @@ OWN_KEYS = ("what", "repeats", "seconds", "compiled", "checkpoint", "json", "mar
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    if not of_train(argv):
-        own = [argument for argument in argv if argument != "task=hex"]
-        return run(lambda config: bench(typed(config, BenchConfig)), "bench", own)
-    asked: list[BenchConfig] = []
-
-    def taken_apart(argv: list[str]) -> list[str]:
+    if of_train(argv):
         tasks.register(argv)
-        own, rest = settings_apart(argv, OWN_KEYS, "bench")
-        asked.append(typed(own, BenchConfig))
-        return rest
-
-    task = lambda config: bench(asked[0], typed(config, RunConfig))  # noqa: E731
-    return run(task, "bench_task", argv, prepare=taken_apart)
+        return run_beside(bench, RunConfig, "bench_task", argv, ("bench", BenchConfig, OWN_KEYS))
+    own = [argument for argument in argv if argument != "task=hex"]
+    return run(lambda config: bench(typed(config, BenchConfig)), "bench", own)
 
 
 def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:

@@ -116,17 +116,18 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     session.loading.add_done_callback(lambda loading: incoming.end() if loading.exception() else None)
     session.get_ready()
     session.submit(say_ready)
-    code = 130
+    code = 0
     try:
         with contextlib.suppress(BrokenPipeError):  # the other side has left
             if not serve(incoming, write, session):
                 session.loading.result()  # the input has ended, perhaps because loading failed: raises that error
-        code = 0
-    finally:
-        # The other thread compiles, and cannot be stopped. Nothing is lost: the cache has whole files.
-        if session.busy:
-            sys.stderr.flush()
-            os._exit(code)
+    except KeyboardInterrupt:
+        code = 130
+        if not session.busy:
+            raise
+    if session.busy:  # the other thread compiles, and cannot be stopped; nothing is lost, the cache has whole files
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:

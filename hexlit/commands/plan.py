@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.commands import tasks
-from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.composing import settings_apart
+from hexlit.commands.application import register_schema, run_beside
 from hexlit.errors import UsageError
 from hexlit.planning.plan import Pace, PlanConfig, epoch_of
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -30,15 +29,7 @@ LIMITS = {
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides, including those of `hexlit train`; returns the exit code."""
     tasks.register(["task=hex"])
-    asked: list[PlanConfig] = []
-
-    def taken_apart(argv: list[str]) -> list[str]:
-        own, rest = settings_apart(argv, OWN_KEYS, "plan_settings")
-        if not any(argument.startswith("-") for argument in rest):  # --cfg needs no plan
-            asked.append(typed(own, PlanConfig))
-        return rest
-
-    return run(lambda config: plan(asked[0], typed(config, HexTrainConfig)), "plan", argv, prepare=taken_apart)
+    return run_beside(plan, HexTrainConfig, "plan", argv, ("plan_settings", PlanConfig, OWN_KEYS))
 
 
 def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:

@@ -3,7 +3,6 @@
 import io
 import logging
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,19 +115,15 @@ quit        leave"""
 
 
 class TerminalGame:
-    """One game between a person and a player of the roster.
+    """One game between a person, on standard input and output, and a player of the roster.
 
     Args:
         shared: the players.
         settings: the rules, the person's colours, and the other player.
-        read: gives the person's next line, None at the end of the input.
-        say: shows a text.
     """
 
-    def __init__(
-        self, shared: Shared, settings: "PlayConfig", read: Callable[[], str | None], say: Callable[[Text], None]
-    ) -> None:
-        self._shared, self._read, self._say = shared, read, say
+    def __init__(self, shared: Shared, settings: "PlayConfig") -> None:
+        self._shared, self._say = shared, Console(highlight=False, soft_wrap=True).print
         self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
         self._thinking = Thinking(self._players, shared.lock, shared.verdicts, settings)
         self._board = Board(shared.board, swap=settings.swap)
@@ -136,11 +131,6 @@ class TerminalGame:
         self._against = settings.against or next(iter(shared.roster.offers))
         shared.roster.offer(self._against)
         self._resigned, self._how = 0, ""
-
-    @property
-    def moves(self) -> tuple[int, ...]:
-        """The moves so far."""
-        return self._board.moves
 
     def play(self) -> int:
         """Play until the end, or until the person leaves; returns the winner, 0 without one."""
@@ -193,9 +183,9 @@ class TerminalGame:
     def _ask(self) -> bool:
         """Take one line of the person; returns whether the game continues."""
         self._say(Text.assemble(NAMES[self._board.to_move], " to move (a cell, or help): "))
-        line = self._read()
-        words = (line or "").split()
-        if line is None or words[:1] == ["quit"]:
+        line = sys.stdin.readline()
+        words = line.split()
+        if not line or words[:1] == ["quit"]:
             return False
         try:
             self._obey(words)
@@ -232,12 +222,12 @@ class TerminalGame:
         self.show()
 
     def _names(self) -> list[str]:
-        return [SWAP if move == self._board.size**2 else format_cell(move, self._board.size) for move in self.moves]
+        size, moves = self._board.size, self._board.moves
+        return [SWAP if move == size**2 else format_cell(move, size) for move in moves]
 
 
 def play_on_terminal(settings: "PlayConfig") -> None:
     """A game on standard input and output; raises `UsageError` if there is no such player."""
-    console = Console(highlight=False, soft_wrap=True)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
-    TerminalGame(shared_by_all(settings), settings, lambda: sys.stdin.readline() or None, console.print).play()
+    TerminalGame(shared_by_all(settings), settings).play()

@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 import yaml
 from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from omegaconf import DictConfig, OmegaConf
 
@@ -160,7 +160,7 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
         elif name == "bench":
             chosen |= {"task": "", "experiment": ""}  # each makes it compose another file
         order = sorted(chosen, key=lambda group: (group not in FIRST, group.startswith("hydra/"), group))
-        groups = tuple(_group(group, chosen[group], values, settings, folders) for group in order)
+        groups = tuple(_group(group, chosen[group], values, settings) for group in order)
     header, (examples, _, _) = inspect.cleandoc(values["hydra"]["help"]["header"]), head(_text(command, values))
     return Taken(command, header, examples, tuple(settings.values()), sections, groups)
 
@@ -203,34 +203,37 @@ def texts_of(kind: type) -> Mapping[str, str]:
     """Field of a dataclass, or of its bases -> the docstring below it, in one line; "" -> its own first paragraph."""
     texts = {"": ""}
     for base in filter(is_dataclass, reversed(kind.__mro__)):
-        source = Path(str(sys.modules[base.__module__].__file__)).read_text(encoding="utf-8")
-        name = base.__qualname__.rpartition(".")[2]
-        for node in ast.walk(_parsed(source)):
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                texts[""] = " ".join((ast.get_docstring(node) or "").partition("\n\n")[0].split())
-                for part, below in itertools.pairwise([*node.body, ast.Pass()]):
-                    if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-                        told = below.value if isinstance(below, ast.Expr) else None
-                        text = str(told.value) if isinstance(told, ast.Constant) else ""
-                        texts[part.target.id] = re.sub(r"\bNone\b", "null", " ".join(text.split()))
+        node = _classes(base.__module__).get(base.__qualname__.rpartition(".")[2])
+        texts[""] = " ".join(((node and ast.get_docstring(node)) or "").partition("\n\n")[0].split())
+        for part, below in itertools.pairwise([*(node.body if node else ()), ast.Pass()]):
+            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                told = below.value if isinstance(below, ast.Expr) else None
+                text = str(told.value) if isinstance(told, ast.Constant) else ""
+                texts[part.target.id] = re.sub(r"\bNone\b", "null", " ".join(text.split()))
     return texts
 
 
 @cache
-def _parsed(source: str) -> ast.Module:
-    return ast.parse(source)
+def _classes(module: str) -> Mapping[str, ast.ClassDef]:
+    path = Path(str(sys.modules[module].__file__))
+    tree = ast.parse(path.read_text(encoding="utf-8") if path.suffix == ".py" else "")
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 
-def _group(name: str, chosen: str, values: Values, settings: Mapping[str, Setting], folders: Sequence[str]) -> Group:
+def _group(name: str, chosen: str, values: Values, settings: Mapping[str, Setting]) -> Group:
     """The group, with those of its options that suit the settings and choices in use."""
-    known = GlobalHydra.instance().config_loader().get_group_options(name, overrides=[*folders])
+    places = [place for folder in _folders(values) if (place := folder.joinpath(name)).is_dir()]
+    files_there = [path.name for place in places for path in place.iterdir()]
+    store = ConfigStore.instance()
+    files_there += store.list(name) if store.get_type(name) is ObjectType.GROUP else []
+    known = sorted({file.removesuffix(".yaml") for file in files_there if file.endswith(".yaml")})
     if name in SWEEP_GROUPS:
         known = sorted({*known, *OTHERS.get(name, ())})
         told = {option: _of_option(name, option, values, in_use=option == chosen) for option in known}
         known = [one for one in known if told[one][0]]
         return Group(name, chosen, {one: told[one][0] for one in known}, {one: told[one][1] for one in known})
     options = dict.fromkeys(entry_points_of(TASK_GROUP).names, "a task of another package") if name == "task" else {}
-    for option in sorted(known):
+    for option in known:
         text = _text(f"{name}/{option}", values)
         examples, summary, at_root = head(text)
         if not chosen or not at_root or _fits(text, values, settings):
@@ -282,12 +285,14 @@ def _at(values: Any, key: str, default: Any = None) -> Any:
 
 def _text(name: str, values: Values) -> str:
     """The text of a YAML file, such as `net/small`, in the folders that were searched; empty where there is none."""
+    paths = (folder.joinpath(f"{name}.yaml") for folder in _folders(values))
+    return next((path.read_text(encoding="utf-8") for path in paths if path.is_file()), "")
+
+
+def _folders(values: Values) -> Iterator[Traversable]:
     for source in values["hydra"]["runtime"]["config_sources"]:
         if source["schema"] in ("pkg", "file"):
-            path = (files if source["schema"] == "pkg" else Path)(source["path"]).joinpath(f"{name}.yaml")
-            if path.is_file():
-                return str(path.read_text(encoding="utf-8"))
-    return ""
+            yield (files if source["schema"] == "pkg" else Path)(source["path"])
 
 
 @cache
