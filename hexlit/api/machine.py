@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from hexlit.bench.measure import Report
 
 SHOWN_SETTINGS = (
-    "train_batch",
-    "evaluation_batch",
-    "precision",
-    "inference",
-    "workers",
-    "pin_memory",
-    "channels_last",
-    "cudnn_benchmark",
-    "fused_optimizer",
+    *("train_batch", "evaluation_batch", "precision", "inference", "workers", "pin_memory", "channels_last"),
+    *("cudnn_benchmark", "fused_optimizer"),
 )
 """Rows of `profiles`, as the section `accelerator` names them."""
 

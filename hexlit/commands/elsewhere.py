@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -16,14 +17,16 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Judgement, JudgingPlayer, PolicyPlayer, SearchPlayer
 from hexlit.cluster.tasks import RayTasks
 from hexlit.commands.kernels import Compiling, of_players
-from hexlit.commands.match import MatchConfig
 from hexlit.commands.players import Evaluators, PlayerFactory
-from hexlit.commands.strength import StrengthConfig
 from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
 from hexlit.tasks.hex.players import elsewhere_from, profile_there
+
+if TYPE_CHECKING:
+    from hexlit.commands.match import MatchConfig
+    from hexlit.commands.strength import StrengthConfig
 
 
 def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:
@@ -45,7 +48,7 @@ def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> Device
 class MatchWorkerMaker:
     """Prepares the players of a match in another process, which needs none of their files."""
 
-    config: MatchConfig
+    config: "MatchConfig"
     specs: Sequence[PlayerSpec]
     networks: Mapping[str, LoadedNetwork]
     size: int
@@ -91,7 +94,7 @@ class JudgeMaker:
     """Makes a judge of `games` positions at a time in another process."""
 
     network: LoadedNetwork
-    config: StrengthConfig
+    config: "StrengthConfig"
     size: int
     games: int
 
@@ -119,7 +122,7 @@ class FarJudge(JudgingPlayer):
 
 
 @contextmanager
-def judges(config: StrengthConfig, evaluators: Evaluators, games: int) -> Iterator[JudgeWith]:
+def judges(config: "StrengthConfig", evaluators: Evaluators, games: int) -> Iterator[JudgeWith]:
     """The judges of a strength run: `judges_here`, or as many tasks of a cluster at a time as it says."""
     if config.where == "here":
         yield judges_here(evaluators, config.search, games)

@@ -80,7 +80,7 @@ def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> N
 def test_without_packaged_networks_play_and_htp_are_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_networks(monkeypatch, tmp_path / "none")
     assert next(iter(shared_by_all(PlayConfig()).roster.offers)) == "rollouts"
-    with pytest.raises(hexlit.UsageError, match="no network comes along with this hexlit; add checkpoint=FILE"):
+    with pytest.raises(hexlit.UsageError, match="no network comes along with this hexlit; name one"):
         HtpConfig()
 
 

@@ -69,7 +69,7 @@ def test_the_greeting_names_the_network(
     overrides: dict[str, Any], network: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     play.greet(play.PlayConfig(**overrides))
-    assert f"against network ({network})" in capsys.readouterr().out
+    assert f"network ({network}) plays" in capsys.readouterr().out
 
 
 def test_resigning_and_leaving(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
