@@ -78,8 +78,7 @@ def _command(line: str, entry: Taken) -> Iterator[str]:
         yield f"{summary[0].upper()}{summary[1:]}.\n"
         yield f"```text\n{entry.text}\n```\n"
         yield "```sh"
-        for example in entry.examples:
-            yield f"{example.command}  # {example.remark}" if example.remark else example.command
+        yield from (f"{example}  # {remark}" if remark else example for example, remark in entry.examples)
         yield "```\n"
     own = [setting for setting in entry.settings if not setting.section]
     yield from _table(own, [_value(setting) for setting in own])

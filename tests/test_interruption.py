@@ -83,7 +83,7 @@ def test_it_is_told_once(capsys: Captured) -> None:
             ["strength", "checkpoint=net.ckpt", "output=s", "pairs=3"],
             [
                 "hexlit strength: interrupted; what was measured is in s",
-                "To continue: hexlit strength checkpoint=net.ckpt pairs=3 output=s",
+                "To continue: hexlit strength resume=s",
             ],
         ),
     ],

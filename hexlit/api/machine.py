@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.interface import frame, overrides, pandas_here
 from hexlit.bench.config import BenchConfig
-from hexlit.commands.bench import measured, of_train, split
+from hexlit.commands.application import typed
+from hexlit.commands.bench import OWN_KEYS, measured
+from hexlit.commands.composing import settings_apart
 from hexlit.commands.in_process import settings_of, untouched_process
+from hexlit.commands.manual.taken import of_train
 from hexlit.commands.tasks import register
 from hexlit.commands.train import whole_arguments
 from hexlit.tasks.run_config import RunConfig
@@ -17,15 +20,8 @@ if TYPE_CHECKING:
     from hexlit.bench.measure import Report
 
 SHOWN_SETTINGS = (
-    "train_batch",
-    "evaluation_batch",
-    "precision",
-    "inference",
-    "workers",
-    "pin_memory",
-    "channels_last",
-    "cudnn_benchmark",
-    "fused_optimizer",
+    *("train_batch", "evaluation_batch", "precision", "inference", "workers", "pin_memory", "channels_last"),
+    *("cudnn_benchmark", "fused_optimizer"),
 )
 """Rows of `profiles`, as the section `accelerator` names them."""
 
@@ -174,7 +170,6 @@ def measure(*arguments: str, **settings: Any) -> Bench:
 def _report(argv: list[str]) -> "Report":
     if not of_train(argv):
         return measured(settings_of("bench", [argument for argument in argv if argument != "task=hex"], BenchConfig))
-    whole = argv if any(argument.startswith("task=") for argument in argv) else ["task=hex", *argv]
-    register(whole)
-    asked, rest = split(whole)
-    return measured(asked, settings_of("bench_task", rest, RunConfig))
+    register(argv)
+    own, rest = settings_apart(argv, OWN_KEYS, "bench")
+    return measured(typed(own, BenchConfig), settings_of("bench_task", rest, RunConfig))

@@ -1,49 +1,89 @@
 """The shared part of every command: a small Hydra application whose user errors are one line and exit code 2.
 
 A command is three things: a dataclass that is the schema of its configuration, a YAML in `conf/` that names the schema
-in its defaults, and a task:
+in its defaults, and a task that takes the settings:
 
-    register_schema("solve", SolveConfig)               # conf/solve.yaml: defaults: [solve_schema, ..., _self_]
+    def solve(settings: SolveConfig) -> None:           # __post_init__ has refused values out of range
+        ...
 
-    def task(config: DictConfig) -> None:
-        settings = typed(config, SolveConfig)           # __post_init__ refuses values out of range
-
-    def main(argv: list[str]) -> int:
-        return run(task, "solve", argv)
+    main = command("solve", SolveConfig, solve)         # conf/solve.yaml: defaults: [solve_schema, ..., _self_]
 """
 
 import dataclasses
+import difflib
+import errno
 import functools
 import logging
 import os
+import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import CompactHydraException, InstantiationException
+from hydra.errors import CompactHydraException, HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from hexlit.commands import run_folder
-from hexlit.commands.composing import CONFIG_PACKAGE, VERSION_BASE, flags_and_overrides
+from hexlit.commands import composing, run_folder
 from hexlit.commands.run_folder import Refused
-from hexlit.commands.user_errors import explain, machine_error, one_line
 from hexlit.errors import UsageError
+from hexlit.interruption import is_interruption
 
 Schema = TypeVar("Schema")
+Arguments = list[str]
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+_OF_THE_MACHINE = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE),
+    *(errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
+}
+"""Errors of the system that are no bugs of the program."""
 
 
 def register_schema(name: str, schema: type[Any]) -> None:
     """Make the dataclass `schema` known to Hydra as `<name>_schema`, the first entry in the defaults of a YAML."""
     ConfigStore.instance().store(name=f"{name}_schema", node=schema, provider="hexlit")
+
+
+def command(
+    name: str, schema: type[Schema], task: Callable[[Schema], None], *, prepare: Callable[[Arguments], Arguments] = list
+) -> Callable[[Arguments], int]:
+    """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema from now on."""
+    register_schema(name, schema)
+
+    def main(argv: Arguments) -> int:
+        """Run the command with Hydra overrides; returns the exit code."""
+        return run(lambda config: task(typed(config, schema)), name, argv, prepare=prepare)
+
+    return main
+
+
+def run_beside(
+    task: Callable[[Any, Any], None], schema: type[Any], config_name: str, argv: Arguments, own: tuple[Any, ...]
+) -> int:
+    """As `run`, with a task that takes settings of its own, and those of a recipe of `hexlit train`.
+
+    Args:
+        task: gets both.
+        schema: of the recipe.
+        config_name: the YAML of the recipe's part.
+        argv: the arguments for both.
+        own: YAML, schema and keys of the own part.
+    """
+    asked: list[Any] = []
+
+    def taken_apart(argv: Arguments) -> Arguments:
+        config, rest = composing.settings_apart(argv, own[2], own[0])
+        if not any(argument.startswith("-") for argument in rest):  # --cfg needs none
+            asked.append(typed(config, own[1]))
+        return rest
+
+    return run(lambda config: task(asked[0], typed(config, schema)), config_name, argv, prepare=taken_apart)
 
 
 def typed(config: DictConfig, schema: type[Schema]) -> Schema:
@@ -66,12 +106,12 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
 def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
     """Refuse keys that Hydra's +key=value has added or ~key has removed: the settings are those of the schema."""
     schema = OmegaConf.get_type(config)
-    keys = {str(key) for key in config}
-    names = {field.name for field in dataclasses.fields(schema)} if dataclasses.is_dataclass(schema) else keys
-    for key in sorted(keys - names):
-        raise UsageError(f"unknown key {f'{prefix}{key}'!r}: the keys are {', '.join(sorted(names))}")
-    for key in sorted(names - keys):
-        raise UsageError(f"~{prefix}{key}: no setting can be removed; give it another value, {prefix}{key}=VALUE")
+    if schema is None or not dataclasses.is_dataclass(schema):
+        return
+    names, keys = {field.name for field in dataclasses.fields(schema)}, {str(key) for key in config}
+    for key in sorted(names ^ keys):
+        known = ", ".join(sorted(names))
+        raise UsageError(f"{prefix}{key}: settings are neither added nor removed; the keys here are {known}")
     for key in keys:
         if dataclasses.is_dataclass(OmegaConf.get_type(config, key)):
             _refuse_other_keys(config[key], f"{prefix}{key}.")
@@ -80,17 +120,15 @@ def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
 def run(
     task: Callable[[DictConfig], None],
     config_name: str,
-    argv: list[str],
+    argv: Arguments,
     *,
-    prepare: Callable[[list[str]], list[str]] = list,
-    command: str | None = None,
+    prepare: Callable[[Arguments], Arguments] = list,
 ) -> int:
     """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the exit code.
 
-    `prepare` may rewrite the arguments first, and raise `UsageError`. Messages name `command`, or `config_name` where
-    it is None.
+    `prepare` may rewrite the arguments first, and raise `UsageError`.
 
-    All of Hydra's own command line works: `--multirun`, `--cfg job`, `--help`, `--info`, completion.
+    Hydra's own command line works: `--multirun`, `--cfg job`, `--config-dir`, `--info`, completion.
 
     Returns:
         0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its traceback; 130 after
@@ -99,72 +137,45 @@ def run(
     logging.raiseExceptions = False  # a log on a full disk is no reason for a traceback
     code = BUG
     try:
-        code = _run(task, config_name, argv, prepare, command)
+        code = _run(task, config_name, argv, prepare)
     finally:
         run_folder.leave(refused=code == MISTAKE)
     return code
 
 
 def _run(
-    task: Callable[[DictConfig], None],
-    config_name: str,
-    argv: list[str],
-    prepare: Callable[[list[str]], list[str]],
-    command: str | None,
+    task: Callable[[DictConfig], None], config_name: str, argv: Arguments, prepare: Callable[[Arguments], Arguments]
 ) -> int:
-    wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
-    bugs: list[Exception] = []
-    arguments = argv
+    from unittest.mock import patch
+
+    wants_traceback, arguments = os.environ.get("HYDRA_FULL_ERROR") == "1", argv
     try:
-        arguments = _arguments(prepare(argv))
-        with _command_line(arguments):
-            application = hydra.main(f"pkg://{CONFIG_PACKAGE}", config_name, VERSION_BASE)(_watched(task, bugs))
-            application()
-    except Refused as refused:
-        return _report(refused.mistake, config_name, arguments, wants_traceback, command)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:  # `hexlit train --help | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
-    except SystemExit as stop:
-        if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
-            return INTERRUPTED
-        return stop.code if isinstance(stop.code, int) else FINE if stop.code is None else BUG
-    except Exception as error:
-        if error not in bugs and is_mistake(error):
-            return _report(error, config_name, arguments, wants_traceback, command)
-        traceback.print_exc()
-        return BUG
+        arguments = prepare(argv)
+        _, overrides = composing.flags_and_overrides(arguments)
+        words = [word for word in arguments if word not in overrides] + overrides  # argparse wants them in one piece
+        # Hydra raises errors then, instead of printing them and leaving.
+        with patch.object(sys, "argv", [sys.argv[0], *words]), patch.dict(os.environ, HYDRA_FULL_ERROR="1"):
+            hydra.main(f"pkg://{composing.CONFIG_PACKAGE}", config_name, composing.VERSION_BASE)(_watched(task))()
+    except (KeyboardInterrupt, SystemExit) as stop:
+        code = INTERRUPTED if is_interruption(stop) else getattr(stop, "code", None)
+        return code if isinstance(code, int) else BUG
+    except (Refused, Exception) as stop:
+        error = stop.error if isinstance(stop, Refused) else stop
+        if isinstance(error, BrokenPipeError):  # `hexlit train --cfg job | head`: the reader has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FINE
+        mistake = stop.mistake if isinstance(stop, Refused) else is_mistake(error)
+        if wants_traceback or not mistake:
+            traceback.print_exception(error)
+        if not mistake:
+            return BUG
+        print(f"hexlit {config_name.removesuffix('_task')}: {explain(error, config_name, arguments)}", file=sys.stderr)
+        return MISTAKE
     return FINE
 
 
-def _arguments(argv: list[str]) -> list[str]:
-    """`argv` with flags first, since argparse takes overrides in one piece; raises `UsageError`."""
-    flags, overrides = flags_and_overrides(argv)
-    if flags.experimental_rerun is not None:
-        raise UsageError("--experimental-rerun reads a pickle, which hexlit never does; repeat the overrides")
-    return [argument for argument in argv if argument not in overrides] + overrides
-
-
-@contextmanager
-def _command_line(arguments: list[str]) -> Iterator[None]:
-    """Give Hydra its arguments, and make it raise errors instead of printing them and leaving."""
-    argv, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = [argv[0], *arguments]
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    try:
-        yield
-    finally:
-        sys.argv = argv
-        if full_error is None:
-            del os.environ["HYDRA_FULL_ERROR"]
-        else:
-            os.environ["HYDRA_FULL_ERROR"] = full_error
-
-
-def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Callable[[DictConfig], None]:
-    """`task`, separating mistakes of the user from bugs, which are added to `bugs`."""
+def _watched(task: Callable[[DictConfig], None]) -> Callable[[DictConfig], None]:
+    """`task`, whose errors Hydra neither tells nor wraps; a job of a sweep fails alone, and the others go on."""
 
     @functools.wraps(task)
     def watched(config: DictConfig) -> None:
@@ -172,24 +183,18 @@ def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Calla
             task(config)
         except Exception as error:
             mistake = mistake_of_task(error)
-            if mistake is None:
-                bugs.append(error)
-                raise
             if HydraConfig.get().mode == RunMode.RUN:
-                raise Refused(mistake) from error
-            raise mistake from error  # one job of a sweep: Hydra records its failure and continues
+                raise Refused(mistake or error, mistake=mistake is not None) from error
+            if mistake is None or mistake is error:
+                raise
+            raise mistake from error
 
     return watched
 
 
 def mistake_of_task(error: Exception) -> Exception | None:
-    """The user's mistake in `error` from a task, wrapped or not; None for a bug."""
-    if isinstance(error, UsageError | MissingMandatoryValue):
-        return error
-    if isinstance(error, InstantiationException):  # hydra.utils.instantiate wraps the constructor's error
-        cause = error.__cause__
-        return cause if isinstance(cause, UsageError) else None
-    return machine_error(error)
+    """The user's mistake in `error` from a task; None for a bug."""
+    return error if isinstance(error, UsageError | MissingMandatoryValue) else machine_error(error)
 
 
 def is_mistake(error: Exception) -> bool:
@@ -201,8 +206,61 @@ def is_mistake(error: Exception) -> bool:
     return any(f"{os.sep}{package}{os.sep}" in frames[-1].filename for package in ("hydra", "omegaconf"))
 
 
-def _report(error: Exception, config_name: str, argv: list[str], wants_traceback: bool, command: str | None) -> int:
-    if wants_traceback:
-        traceback.print_exception(error)
-    print(f"hexlit {command or config_name}: {one_line(explain(error, config_name, argv))}", file=sys.stderr)
-    return MISTAKE
+def explain(error: Exception, config_name: str, argv: list[str]) -> str:
+    """The mistake in the overrides `argv` of the command `config_name`, in one line."""
+    message = str(error)
+    if isinstance(error, UsageError):
+        return " ".join(message.split())
+    unmatched = re.match(r"Could not override '([^'@]*)", message)
+    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
+    if isinstance(error, MissingConfigException) and error.options:
+        group, _, option = (error.missing_cfg_file or "").rpartition("/")
+        message = f"{group}={option}: there is no such option; choose from {', '.join(sorted(error.options))}"
+    elif unmatched is not None:
+        message = _unknown_key(unmatched[1], config_name, argv)
+    elif isinstance(cause, MissingMandatoryValue):
+        message = f"{cause.full_key} has no value: add {cause.full_key}=VALUE"
+    elif isinstance(cause, OmegaConfBaseException):
+        override = message.removeprefix("Error merging override ") if cause is not error else cause.full_key
+        message = f"{override or config_name}: {str(cause.msg or cause).splitlines()[0]}"
+    elif isinstance(error, OSError) and error.filename is not None:
+        message = f"{str(error.filename)[:100]}: {error.strerror}"
+    elif not isinstance(error, HydraException | OSError):  # from within Hydra, for an odd value
+        message = f"{' '.join(argv)[:200]}: {message} ({type(error).__name__})"
+    return " ".join(message.partition("Config search path:")[0].split())
+
+
+def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
+    """The message with the keys that are near, else with those beside it.
+
+    The command is composed without the override that failed.
+    """
+    flags, words = composing.flags_and_overrides(argv)
+    others = [word for word in words if word.lstrip("+~").partition("=")[0] != key]
+    with composing.hydra_initialized():
+        config = composing.composed(config_name, others, composing.search_path(flags.config_dir), lenient=True)
+    keys = dict.fromkeys([*_dotted(OmegaConf.to_container(config, resolve=False)), *config.hydra.runtime.choices])
+    known = [one for one in keys if one.startswith("hydra") == key.startswith("hydra")]
+    parent, _, leaf = key.rpartition(".")
+    near = [one for one in known if one.rpartition(".")[2] == leaf]
+    near = near or difflib.get_close_matches(key, known, n=1, cutoff=0.75)
+    if near:
+        return f"unknown key {key!r}: did you mean {' or '.join(map(repr, near[:3]))}?"
+    return f"unknown key {key!r}: the keys are {', '.join(one for one in known if one.rpartition('.')[0] == parent)}"
+
+
+def _dotted(values: Any, prefix: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{prefix}{key}.")
+
+
+def machine_error(error: BaseException | None) -> UsageError | None:
+    """The machine's error behind `error`, with its file or the folder of this command; None for a bug."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+            place = str(error.filename or run_folder.folder() or "this machine")
+            return UsageError(f"{place[:100]}: {os.strerror(error.errno)}")
+        error = error.__cause__
+    return None

@@ -10,12 +10,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
-
 from hexlit.bench.config import MEASUREMENTS, QUICK, BenchConfig
 from hexlit.commands import tasks
-from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.composing import settings_apart
+from hexlit.commands.application import register_schema, run, run_beside, typed
+from hexlit.commands.manual.taken import of_train
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.run_config import RunConfig
@@ -26,53 +24,42 @@ if TYPE_CHECKING:  # torch is imported only for a measurement
 
 register_schema("bench", BenchConfig)
 
-OF_THE_BENCH = ("what", "repeats", "seconds", "compiled", "checkpoint", "json", "markdown", "output", "write")
+OWN_KEYS = ("what", "repeats", "seconds", "compiled", "checkpoint", "json", "markdown", "output", "write")
 """Settings that belong to `hexlit bench`, not to a recipe or a task."""
 
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    if not of_train(argv):
-        own = [argument for argument in argv if argument != "task=hex"]
-        return run(lambda config: bench(typed(config, BenchConfig)), "bench", own)
-    whole = argv if any(argument.startswith("task=") for argument in argv) else ["task=hex", *argv]
-    tasks.register(whole)
-    asked: list[BenchConfig] = []
-
-    def taken_apart(argv: list[str]) -> list[str]:
-        settings, rest = split(argv)
-        asked.append(settings)
-        return rest
-
-    def task(config: DictConfig) -> None:
-        bench(asked[0], typed(config, RunConfig))
-
-    return run(task, "bench_task", whole, prepare=taken_apart, command="bench")
-
-
-def of_train(argv: list[str]) -> bool:
-    """Whether the arguments name a recipe or a task of `hexlit train`."""
-    return any(one.startswith(("task=", "experiment=")) and one != "task=hex" for one in argv)
-
-
-def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
-    """The settings of the bench, and the remaining arguments for the recipe or the task.
-
-    Raises:
-        UsageError: a setting of the bench is out of range.
-    """
-    own, rest = settings_apart(argv, OF_THE_BENCH, "bench")
-    return typed(own, BenchConfig), rest
+    if of_train(argv):
+        tasks.register(argv)
+        return run_beside(bench, RunConfig, "bench_task", argv, ("bench", BenchConfig, OWN_KEYS))
+    own = [argument for argument in argv if argument != "task=hex"]
+    return run(lambda config: bench(typed(config, BenchConfig)), "bench", own)
 
 
 def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
-    """Measure the kinds in `asked`, and print the figures."""
+    """Measure the kinds in `asked`, print the figures, and write them if requested."""
     from rich.console import Console
 
-    _make_folders(asked)
+    from hexlit.files import write_text_atomic
+    from hexlit.reporting.bench import bench_page
+    from hexlit.reporting.text import markdown, show, terminal
+
+    for path in (asked.output and Path(asked.output), asked.write and Path(asked.write).parent):
+        if path:
+            path.mkdir(parents=True, exist_ok=True)  # before minutes are spent on the results
     with Console(stderr=True).status("measuring") as status:
         report = measured(asked, recipe, status.update)
-    _give_out(report, asked)
+    page = bench_page(report)
+    if asked.json:
+        print(report.to_json())
+    elif asked.markdown:
+        print(markdown(page))
+    else:
+        show(page, terminal(wide=200))
+    if asked.output is not None:
+        write_text_atomic(Path(asked.output) / "bench.json", report.to_json() + "\n")
+        write_text_atomic(Path(asked.output) / "bench.md", markdown(page))
 
 
 def measured(
@@ -83,10 +70,16 @@ def measured(
     Raises:
         UsageError: the recipe continues a run, or a task other than Hex is to be measured in anything but training.
     """
+    from hexlit.training.run import quiet_lightning
+
+    quiet_lightning()
+    if recipe is None:
+        return _of_hex(asked, say)
     if isinstance(recipe, HexTrainConfig):
         names = ("board", "net", "search", "selfplay", "optimizer", "trainer")
-        asked = replace(asked, accelerator=recipe.hardware, **{name: getattr(recipe, name) for name in names})
-    return _of_hex(asked, say) if recipe is None or isinstance(recipe, HexTrainConfig) else _of_task(recipe, asked)
+        settings = {name: getattr(recipe, name) for name in names}
+        return _of_hex(replace(asked, accelerator=recipe.hardware, **settings), say)
+    return _of_task(recipe, asked)
 
 
 def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
@@ -97,12 +90,10 @@ def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
     from hexlit.bench.measure import Report, Subject
     from hexlit.nets.tower import build_net
     from hexlit.tasks.hex.checkpoint import load_network
-    from hexlit.training.run import quiet_lightning
 
     profile = build_profile(settings.accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
-    quiet_lightning()
     torch.manual_seed(0)
     if settings.checkpoint is None:
         net, size = build_net(settings.net), settings.board
@@ -134,45 +125,17 @@ def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     from hexlit.bench.measure import Report
     from hexlit.bench.training import measure_training, task_trainee
     from hexlit.reporting.progress import TrainingProgress
-    from hexlit.training.run import quiet_lightning
 
     profile = build_profile(settings.hardware, settings.device_defaults)
     profile.apply()
-    quiet_lightning()
     name, silent = settings.task, Console(quiet=True)
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
-    with task_trainee(name, lambda: entry.begin(settings).make(silent), display) as trainee:
+    with task_trainee(
+        name, lambda: tasks.found(entry.make)(settings, silent, *entry.begin(settings)), display
+    ) as trainee:
         outcome = measure_training(trainee, asked, profile)
     return Report(f"task {name}", {"task": name}, _machine(profile), list(outcome.lines), list(outcome.findings))
-
-
-def _make_folders(config: BenchConfig) -> None:
-    """Make the folders for results, before minutes are spent on them."""
-    for key, folder in (("output", config.output), ("write", config.write and Path(config.write).parent)):
-        try:
-            if folder:
-                Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{key}={getattr(config, key)}: cannot be written ({error.strerror})") from error
-
-
-def _give_out(report: "Report", config: BenchConfig) -> None:
-    """Print the report, and write it if requested."""
-    from hexlit.files import write_text_atomic
-    from hexlit.reporting.bench import bench_page
-    from hexlit.reporting.text import markdown, show, terminal
-
-    page = bench_page(report)
-    if config.json:
-        print(report.to_json())
-    elif config.markdown:
-        print(markdown(page))
-    else:
-        show(page, terminal(wide=200))
-    if config.output is not None:
-        write_text_atomic(Path(config.output) / "bench.json", report.to_json() + "\n")
-        write_text_atomic(Path(config.output) / "bench.md", markdown(page))
 
 
 def _machine(profile: "DeviceProfile") -> dict[str, str | int]:

@@ -1,29 +1,25 @@
 """The command line of a Hydra application: typed again, told to Weights & Biases, and without words of no effect."""
 
-import logging
+import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.training.config import LoggerConfig
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from hexlit.tracking.tracked_run import TrackedRun
 
 
-def same_command(command: str, *more: str, without: str | None = None) -> str:
-    """`command` with the overrides it was called with, and `more`, each in place of an earlier one of its key.
-
-    The setting `without` is left out.
-    """
+def same_command(command: str, *, without: str) -> str:
+    """`command` with the overrides it was called with, except that of the setting `without`."""
     from hydra.core.hydra_config import HydraConfig
 
-    replaced = tuple(f"{setting.partition('=')[0]}=" for setting in (*more, *filter(None, [without])))
     given = [str(override) for override in HydraConfig.get().overrides.task]
-    return " ".join([command, shlex.join([*(one for one in given if not one.startswith(replaced)), *more])])
+    return f"{command} {shlex.join(one for one in given if not one.startswith(f'{without}='))}"
 
 
 def choices() -> dict[str, Any]:
@@ -46,30 +42,86 @@ def facts_of(settings: Any, **more: Any) -> dict[str, Any]:
     return {**asdict(settings), **choices(), "git": git_state(), "versions": versions(), **more}
 
 
+def as_json(document: Any) -> str:
+    """The document as JSON, without NaN and infinities, which JSON does not know."""
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def track(
+    settings: Any,
+    folder: Path,
+    document: Mapping[str, Any],
+    log_tables: Callable[["TrackedRun"], None],
+    *,
+    kind: str,
+    tags: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    facts: Mapping[str, Any],
+    files: Sequence[str],
+) -> None:
+    """Log the match or strength run in `folder` on Weights & Biases, unless the settings say no.
+
+    Args:
+        settings: those of the command.
+        folder: of the results.
+        document: all of them, the run's summary.
+        log_tables: logs more.
+        kind: the command.
+        tags: further ones.
+        sources: the networks.
+        facts: further ones of the configuration.
+        files: names of the results, an artifact of the run.
+    """
+    if settings.logger.wandb.mode == "disabled":
+        return  # torch is not needed
+    from hexlit.tasks.hex.checkpoint import network_file
+    from hexlit.tracking.opening import open_run
+    from hexlit.tracking.tracked_run import Files
+    from hexlit.training.loggers import checkpoint_files, without_doubles
+
+    size = document["board"]
+    run = open_run(
+        settings.logger.wandb,
+        folder,
+        name=f"{kind}-{folder.name}",
+        kind=kind,
+        tags=[kind, *tags, f"{size}×{size}"],
+        facts=facts_of(settings, size=size, **facts),
+        resumed=kind == "match" and settings.resume is not None,
+    )
+    if run is None:
+        return
+    for checkpoint in without_doubles([checkpoint_files(network_file(source)) for source in sources]):
+        run.used(checkpoint)
+    log_tables(run)
+    run.flush()
+    run.note(summary=document)
+    paths = [folder / name for name in files if (folder / name).exists()]
+    run.made(Files(run.identity.artifact(kind), kind, paths))
+    run.finish()
+
+
 def refuse_tensorboard(config: LoggerConfig) -> None:
     """Raise `UsageError` if TensorBoard is chosen for a command without epochs."""
     if config.tensorboard:
         raise UsageError("logger=tensorboard: there are no epochs to draw here; choose logger=wandb or logger=csv")
 
 
-def refuse_unused(where: str, ray: RayConfig, accelerator: AcceleratorConfig, overrides: Iterable[str]) -> None:
+def refuse_unused(settings: Any, overrides: Iterable[str]) -> None:
     """Refuse `overrides` of an unused cluster, and a device other than the one of its tasks.
 
-    A number of threads that holds for this process alone is said.
+    What continues keeps the cluster's settings of its beginning.
 
     Raises:
         UsageError: there is one.
     """
-    if where != "ray":
-        for override in overrides:
+    ray, accelerator = settings.ray, settings.accelerator
+    if settings.where != "ray":
+        for override in overrides if settings.resume is None else ():
             if override.lstrip("+~").partition("=")[0].partition(".")[0] in ("ray", "workers"):
-                raise UsageError(f"{override}: where={where} uses no cluster; add where=ray, or leave it out")
-        return
-    if accelerator.device not in ("auto", ray.device):
+                raise UsageError(f"{override}: where={settings.where} uses no cluster; add where=ray, or leave it out")
+    elif accelerator.device not in ("auto", ray.device):
         raise UsageError(
             f"accelerator.device={accelerator.device}: with ray.gpus={ray.gpus:g} tasks compute on {ray.device}; "
             "leave it out, or choose by ray.gpus"
         )
-    if accelerator.threads not in (0, ray.threads):
-        message = "accelerator.threads=%d is for this process; a task has as many as ray.cpus=%g"
-        log.warning(message, accelerator.threads, ray.cpus)

@@ -3,18 +3,16 @@
 Help, completion and the suggestions of messages compose, too, with Hydra's public API.
 """
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 from hydra import compose, initialize_config_module
-from hydra._internal.utils import get_args_parser
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from hydra.version import VersionBase
 from omegaconf import DictConfig
 
 from hexlit.errors import UsageError
@@ -30,14 +28,20 @@ def flags_and_overrides(argv: Sequence[str]) -> tuple[Namespace, list[str]]:
     Raises:
         UsageError: Hydra has no such flag, or its value is missing.
     """
-    parser = get_args_parser()
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.error = _refuse  # type: ignore[method-assign]  # argparse prints its whole usage instead
-    flags, rest = parser.parse_known_args(list(argv))
-    unknown = [word for word in rest if word.startswith("-")]
-    if unknown:
-        key = unknown[0].strip("-").partition("=")[0].replace("-", "_")
-        raise UsageError(f"unknown flag {unknown[0]}: settings have no dashes, as in {key}=VALUE")
-    return flags, [*flags.overrides, *rest]
+    for names in ("-h --help", "--hydra-help", "-m --multirun", "-r --run", "--resolve", "-sc --shell-completion"):
+        parser.add_argument(*names.split(), action="store_true")
+    for names in ("-cd --config-dir", "-p --package"):
+        parser.add_argument(*names.split())
+    parser.add_argument("--cfg", "-c", choices=("job", "hydra", "all"))
+    parser.add_argument("-i", "--info", nargs="?", const="all")
+    flags, words = parser.parse_known_args(list(argv))
+    for word in words:
+        if word.startswith("-"):
+            key = word.strip("-").partition("=")[0].replace("-", "_")
+            raise UsageError(f"unknown flag {word}: settings have no dashes, as in {key}=VALUE")
+    return flags, words
 
 
 def _refuse(message: str) -> NoReturn:
@@ -55,14 +59,13 @@ def is_sweep(word: str) -> bool:
 @contextmanager
 def hydra_initialized() -> Iterator[None]:
     """Hydra with hexlit's configuration, for `composed`; afterwards it is as it was before."""
-    theirs, base = GlobalHydra.instance().hydra, VersionBase.instance().version_base
+    theirs = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
         with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
             yield
     finally:
         GlobalHydra.instance().hydra = theirs
-        VersionBase.instance().version_base = base
 
 
 def search_path(config_dir: str | None) -> list[str]:
@@ -89,12 +92,11 @@ def composed(
         folders: those of `search_path`.
         lenient: where the overrides do not fit together, take the options of groups alone, or else none.
     """
-    whole = [*folders, *overrides]
-    if not lenient:
-        return compose(config_name, whole, return_hydra_config=True)
     try:
-        return compose(config_name, whole, return_hydra_config=True)
+        return compose(config_name, [*folders, *overrides], return_hydra_config=True)
     except Exception:  # Hydra raises nearly anything for what is still being typed
+        if not lenient:
+            raise
         options_of = GlobalHydra.instance().config_loader().get_group_options
         groups = [one for one in overrides if options_of(one.partition("=")[0], overrides=[*folders])]
         return composed(config_name, groups if groups != [*overrides] else [], folders, lenient=bool(overrides))
@@ -106,5 +108,5 @@ def settings_apart(argv: Sequence[str], names: Collection[str], config_name: str
     They are those of a recipe of `hexlit train`.
     """
     own = [argument for argument in argv if argument.partition("=")[0].partition(".")[0] in names]
-    with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
+    with hydra_initialized():
         return compose(config_name, own), [argument for argument in argv if argument not in own]

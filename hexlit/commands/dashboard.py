@@ -2,16 +2,13 @@
 
 import contextlib
 import io
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from hexlit.errors import UsageError
 from hexlit.extras import install
 from hexlit.tracking.config import check_project
 from hexlit.tracking.environment import has_credentials
-
-_LONGEST = 10.0
-"""Longest wait for the server's first answer, in seconds."""
 
 
 def save_dashboard(target: str, as_json: bool) -> None:
@@ -32,26 +29,16 @@ def save_dashboard(target: str, as_json: bool) -> None:
     if as_json:
         print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
         return
+    import wandb
+
     try:
-        check_reachable()
+        if not has_credentials():  # W&B's client would ask for it
+            raise UsageError("no API key was found: `wandb login` or WANDB_API_KEY")
+        with contextlib.suppress(HTTPError):  # an answer, too; the client would try for minutes
+            urlopen(wandb.setup().settings.base_url, timeout=10).close()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             workspace.save()
     except Exception as error:  # the client and the server may raise anything
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise UsageError(f"wandb={target}: not saved ({reason}); json=true shows the page here") from error
     print(f"saved: {workspace.url}")
-
-
-def check_reachable() -> None:
-    """Raise without a key or a network; W&B's own client would ask, or retry for minutes."""
-    import wandb
-
-    if not has_credentials():
-        raise UsageError("no API key was found: `wandb login` or WANDB_API_KEY")
-    server = wandb.setup().settings.base_url
-    try:
-        urlopen(server, timeout=_LONGEST).close()  # a web address of W&B's, from its settings
-    except HTTPError:
-        return  # it has answered
-    except (URLError, OSError, ValueError) as error:
-        raise UsageError(f"{server} cannot be reached: {getattr(error, 'reason', error)}") from error

@@ -4,10 +4,9 @@ import json
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from omegaconf import DictConfig
 from rich.console import Console
 
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 
 
 @dataclass
@@ -20,17 +19,8 @@ class DoctorConfig:
     """Whether to print one JSON object instead of text."""
 
 
-register_schema("doctor", DoctorConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(doctor, "doctor", argv)
-
-
-def doctor(config: DictConfig) -> None:
+def doctor(settings: DoctorConfig) -> None:
     """Inspect the machine and print the results; failures are part of the answer."""
-    settings = typed(config, DoctorConfig)
     from hexlit.accelerate.inspection import inspect_machine
     from hexlit.reporting.doctor import doctor_page
     from hexlit.reporting.screen import is_screen
@@ -60,3 +50,6 @@ def fused_obstacle() -> str:
     with warnings_of("hexlit.nets.evaluator") as message:
         evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=profile)
     return "" if evaluator.backend == "fused" else " ".join(message) or f"{evaluator.backend} is taken instead"
+
+
+main = command("doctor", DoctorConfig, doctor)

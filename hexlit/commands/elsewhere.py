@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -14,7 +15,6 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.arena.matches import Block, MatchWorker, Pair
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Judgement, JudgingPlayer, PolicyPlayer, SearchPlayer
-from hexlit.cluster.config import RayConfig
 from hexlit.cluster.tasks import RayTasks
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import Evaluators, PlayerFactory
@@ -23,6 +23,10 @@ from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.hosts import elsewhere_from, profile_there
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
+
+if TYPE_CHECKING:
+    from hexlit.commands.match import MatchConfig
+    from hexlit.commands.strength import StrengthConfig
 
 
 def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:
@@ -44,24 +48,23 @@ def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> Device
 class MatchWorkerMaker:
     """Prepares the players of a match in another process, which needs none of their files."""
 
+    config: "MatchConfig"
     specs: Sequence[PlayerSpec]
     networks: Mapping[str, LoadedNetwork]
-    search: SearchConfig
-    accelerator: AcceleratorConfig
     size: int
-    seed: int
     at_once: int
-    swap: bool
 
     def __call__(self) -> Callable[[Block], list[Pair]]:
         """The function that plays a block."""
-        profile = made_ready(self.accelerator, of_players(self.specs))
+        config = self.config
+        accelerator = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
+        profile = made_ready(accelerator, of_players(self.specs))
         networks = {source: Evaluators(network, self.size, profile) for source, network in self.networks.items()}
         factory = PlayerFactory(
-            self.specs, self.search, self.accelerator, board=self.size, seed=self.seed, networks=networks
+            self.specs, config.search, accelerator, board=self.size, seed=config.seed, networks=networks
         )
         contestants = [factory.contestant(spec) for spec in self.specs]
-        worker = MatchWorker(contestants, self.size, at_once=self.at_once, swap=self.swap)
+        worker = MatchWorker(contestants, self.size, at_once=self.at_once, swap=config.swap)
         return lambda block: list(worker.play(block))
 
 
@@ -91,15 +94,15 @@ class JudgeMaker:
     """Makes a judge of `games` positions at a time in another process."""
 
     network: LoadedNetwork
-    search: SearchConfig
-    accelerator: AcceleratorConfig
+    config: "StrengthConfig"
     size: int
     games: int
 
     def __call__(self) -> Callable[[Batch], Judgement]:
         """The function that judges a batch."""
-        profile = made_ready(self.accelerator, ("search",))
-        judge = judges_here(Evaluators(self.network, self.size, profile), self.search, self.games)
+        ray = self.config.ray
+        profile = made_ready(elsewhere_from(self.config.accelerator, ray.device, ray.threads), ("search",))
+        judge = judges_here(Evaluators(self.network, self.size, profile), self.config.search, self.games)
         return lambda batch: judge(batch[0]).judge(*batch[1:])
 
 
@@ -108,31 +111,23 @@ class FarJudge(JudgingPlayer):
 
     def __init__(self, jobs: RayTasks, simulations: int, games: int) -> None:
         """`jobs` come from a `JudgeMaker`."""
-        self._jobs = jobs
-        self._simulations = simulations
-        self._games = games
+        self._jobs, self._simulations, self._games = jobs, simulations, games
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `JudgingPlayer`."""
         parts = [slice(start, start + self._games) for start in range(0, len(cells), self._games)]
         result = list(self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts))
-        return Judgement(
-            np.concatenate([part.action for part in result]), np.concatenate([part.value for part in result])
-        )
+        actions, values = ([getattr(part, name) for part in result] for name in ("action", "value"))
+        return Judgement(np.concatenate(actions), np.concatenate(values))
 
 
 @contextmanager
-def judges_there(
-    cluster: RayConfig,
-    workers: int,
-    accelerator: AcceleratorConfig,
-    evaluators: Evaluators,
-    search: SearchConfig,
-    games: int,
-) -> Iterator[JudgeWith]:
-    """As `judges_here`, by about `workers` tasks of `cluster` at a time, with the portable part of `accelerator`."""
-    there = elsewhere_from(accelerator, cluster.device, cluster.threads)
-    maker = JudgeMaker(evaluators.loaded, search, there, evaluators.size, games)
-    with closing(RayTasks(cluster, workers, maker, name="strength")) as jobs:
+def judges(config: "StrengthConfig", evaluators: Evaluators, games: int) -> Iterator[JudgeWith]:
+    """The judges of a strength run: `judges_here`, or as many tasks of a cluster at a time as it says."""
+    if config.where == "here":
+        yield judges_here(evaluators, config.search, games)
+        return
+    maker = JudgeMaker(evaluators.loaded, config, evaluators.size, games)
+    with closing(RayTasks(config.ray, config.workers, maker, name="strength")) as jobs:
         jobs.wait()
         yield lambda simulations: FarJudge(jobs, simulations, games)

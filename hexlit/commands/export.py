@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import MISSING, DictConfig
+from omegaconf import MISSING
 
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.errors import UsageError
 from hexlit.extras import install
 from hexlit.settings import Settings, one_of
@@ -38,17 +38,8 @@ class ExportConfig(Settings):
             raise UsageError(f"target={self.target}: a file whose name ends with {suffix} is needed")
 
 
-register_schema("export", ExportConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(export, "export", argv)
-
-
-def export(config: DictConfig) -> None:
+def export(settings: ExportConfig) -> None:
     """Write the file, and print its place."""
-    settings = typed(config, ExportConfig)
     from hexlit.nets.onnx_export import inputs_file, write_onnx
     from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
 
@@ -72,3 +63,6 @@ def export(config: DictConfig) -> None:
         write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)
         use = f"hexlit takes it as checkpoint={target}"
     print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {use}")
+
+
+main = command("export", ExportConfig, export)

@@ -1,18 +1,15 @@
 """`hexlit games`: recorded games imported, exported, drawn, counted and replayed."""
 
-import difflib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from omegaconf import DictConfig
 
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number, one_of
 
 ACTIONS = ("import", "export", "show", "stats", "verify")
-EXAMPLE = "hexlit games import source=FILE_OR_FOLDER target=FOLDER"
 FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
 """Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write them."""
 DUPLICATES = ("symmetric", "exact", "keep")
@@ -71,8 +68,6 @@ class GamesConfig(Settings):
 
     def __post_init__(self) -> None:
         """Refuse combinations that no action accepts."""
-        if self.action not in ACTIONS:
-            raise UsageError(no_action(self.action))
         super().__post_init__()
         if not self.sources:
             raise UsageError(f"source has no value: add source=FILE_OR_FOLDER, or source=[ONE,OTHER] to {self.action}")
@@ -93,47 +88,22 @@ class GamesConfig(Settings):
         return [Path(str(path)) for path in named if path not in (None, "")]
 
 
-def no_action(word: str) -> str:
-    """The message about `word`, which is no action; the word may be empty."""
-    near = difflib.get_close_matches(word, ACTIONS, n=1)
-    if near:
-        return f"{word!r} is no action: did you mean {near[0]}?"
-    given = f"{word!r} is no action: " if word else ""
-    return f"{given}say what to do first, {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}, as in `{EXAMPLE}`"
-
-
 register_schema("games", GamesConfig)
 
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code, 1 if `verify` finds an error."""
     ends: list[int] = []
-
-    def task(config: DictConfig) -> None:
-        ends.append(games(config))
-
-    return run(task, "games", argv, prepare=named_action) or sum(ends)
+    return run(lambda config: ends.append(games(typed(config, GamesConfig))), "games", argv, prepare=named) or sum(ends)
 
 
-def named_action(argv: list[str]) -> list[str]:
-    """`argv` with its first word, `import` in `hexlit games import ...`, as a setting.
-
-    Raises:
-        UsageError: there is more than one bare word, or the word is no action.
-    """
-    words = [word for word in argv if "=" not in word and not word.startswith(("-", "~"))]
-    if not words:
-        return argv
-    if words[0] != argv[0]:
-        raise UsageError(f"{words[0]!r}: settings are KEY=VALUE, and an action is the first word: {EXAMPLE}")
-    if words[0] not in ACTIONS:
-        raise UsageError(no_action(words[0]))
-    return [f"action={argv[0]}", *argv[1:]]
+def named(argv: list[str]) -> list[str]:
+    """`argv` with its first word, `import` in `hexlit games import ...`, as a setting."""
+    return [f"action={argv[0]}", *argv[1:]] if argv and re.fullmatch(r"\w+", argv[0]) else argv
 
 
-def games(config: DictConfig) -> int:
+def games(settings: GamesConfig) -> int:
     """Run the action; returns the exit code."""
-    settings = typed(config, GamesConfig)
     from hexlit.commands.games_run import DONE_BY
 
     return int(DONE_BY[settings.action](settings) is False)

@@ -36,27 +36,22 @@ from hexlit.web.pages import recorded_page
 if TYPE_CHECKING:
     from hexlit.commands.games import GamesConfig
 
+log = logging.getLogger(__name__)
+
+LARGEST_BOARD = 19
 _WINNERS = {"black": 1, "white": -1}
 
 
 def import_games_to_store(settings: "GamesConfig") -> None:
     """Add games to a store, and print the results."""
-    target = Path(str(settings.target))
-    reader = GameReader(settings.sources)
+    target, reader = Path(str(settings.target)), GameReader(settings.sources)
+    how, stops = Duplicates(settings.duplicates), settings.on_error == "stop"
     again = same_command("hexlit games import", without="action")
-    try:
-        with (
-            says_how_to_continue("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
-            _progress(reader, "importing"),
-        ):
-            result = import_games(
-                reader,
-                target,
-                duplicates=Duplicates(settings.duplicates),
-                stop_at_error=settings.on_error == "stop",
-            )
-    except OSError as error:  # such as a full disk
-        raise UsageError(f"target={target}: cannot be written to ({error.strerror})") from error
+    with (
+        says_how_to_continue("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
+        _progress(reader, "importing"),
+    ):
+        result = import_games(reader, target, duplicates=how, stop_at_error=stops)
     _give_out(settings, result.as_json(), lambda document: import_page(document, str(target)))
 
 
@@ -76,8 +71,7 @@ def show(settings: "GamesConfig") -> None:
     games = (game for game in reader if isinstance(game, GameRecord))
     record = next(islice(games, settings.game - 1, None), None)
     if record is None:
-        readable = sum(isinstance(game, GameRecord) for game in GameReader(settings.sources))
-        raise UsageError(f"game={settings.game}: {readable:,} games can be read there")
+        raise UsageError(f"game={settings.game}: {reader.games:,} games are there")
     plies = len(record.moves)
     ply = plies if settings.ply is None else settings.ply
     if ply > plies:
@@ -88,14 +82,9 @@ def show(settings: "GamesConfig") -> None:
     facts["source"] = record.source
     shown = ShownGame(record, ply, {name: value for name, value in facts.items() if value})
     if settings.svg:
-        try:
-            write_text_atomic(Path(settings.svg), game_svg(shown))
-        except OSError as error:
-            raise UsageError(f"svg={settings.svg}: cannot be written ({error.strerror})") from error
+        write_text_atomic(Path(settings.svg), game_svg(shown))
     if settings.html:
-        from hexlit.commands.games_run import write_page
-
-        write_page(settings, shown, reader)
+        write_text_atomic(Path(settings.html), page_of(settings, shown, reader))
     Console(highlight=False, soft_wrap=True).print(draw_game(shown))
 
 
@@ -148,42 +137,25 @@ def _give_out(settings: "GamesConfig", document: dict[str, object], page: Callab
         show_page(page(document), Console(highlight=False, soft_wrap=True))
 
 
-DONE_BY: dict[str, Callable[["GamesConfig"], bool | None]] = {
-    "import": import_games_to_store,
-    "export": export,
-    "show": show,
-    "stats": stats,
-    "verify": verify,
-}
+DONE_BY = {"import": import_games_to_store, "export": export, "show": show, "stats": stats, "verify": verify}
 """Action -> its function; False is an exit code of 1."""
 
 
-log = logging.getLogger(__name__)
-
-LARGEST_BOARD = 19
-
-
-def write_page(settings: "GamesConfig", shown: ShownGame, reader: GameReader) -> None:
-    """Write the page of `shown`, the last game of `reader`, to the file `html`.
+def page_of(settings: "GamesConfig", shown: ShownGame, reader: GameReader) -> str:
+    """The page of `shown`, the last game of `reader`.
 
     Raises:
-        UsageError: the board is too large for the page, no player can judge the game, or the file cannot be written.
+        UsageError: the board is too large for the page, or no player can judge the game.
     """
     record = shown.record
     if record.size > LARGEST_BOARD:
-        raise UsageError(
-            f"html={settings.html}: the page shows {LARGEST_BOARD} rows at most; this game has {record.size}"
-        )
+        raise UsageError(f"html={settings.html}: the page shows {LARGEST_BOARD} rows at most, not {record.size}")
     facts = [f"{record.size}×{record.size}", *shown.facts.values(), f"{len(record.moves)} moves", result_of(record)]
     judgements: Sequence[PlyReview] = ()
     if settings.review:
         judgements, by = judged(settings, record)
         facts.append(f"judged by {by}")
-    page = recorded_page(record, ply=shown.ply, facts=facts, nodes=variations_of(reader), review=judgements)
-    try:
-        write_text_atomic(Path(str(settings.html)), page)
-    except OSError as error:
-        raise UsageError(f"html={settings.html}: cannot be written ({error.strerror})") from error
+    return recorded_page(record, ply=shown.ply, facts=facts, nodes=variations_of(reader), review=judgements)
 
 
 def variations_of(reader: GameReader) -> list[Variation]:
@@ -207,18 +179,14 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
     name = settings.checkpoint or fitting_network(record.size)
     if name is None:
         raise UsageError(f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE")
-    return searched(settings, board, name), f"{name} with {settings.simulations} simulations"
-
-
-def searched(settings: "GamesConfig", board: Board, checkpoint: str) -> list[PlyReview]:
-    """The judgements of the network of `checkpoint`."""
     from hexlit.accelerate.config import AcceleratorConfig
     from hexlit.arena.thinker import Thinker
     from hexlit.commands.players import network_judge
     from hexlit.search.config import SearchConfig
 
-    network = network_judge(checkpoint, board.size, AcceleratorConfig())
+    network = network_judge(name, board.size, AcceleratorConfig())
     knows_swap = network.knows_swap(board.size)
     thinker = Thinker(SearchConfig(), network.make_evaluator, knows_swap=knows_swap)
     thinker.prepare(board.size, swap=board.swap and knows_swap)
-    return list(review(thinker, board, settings.simulations, lambda: False))
+    by = f"{name} with {settings.simulations} simulations"
+    return list(review(thinker, board, settings.simulations, lambda: False)), by

@@ -21,7 +21,6 @@ from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
 
 if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
     from hexlit.arena.htp.protocol import Incoming
-    from hexlit.arena.htp.session import HtpSession
     from hexlit.arena.thinker import MakeEvaluator
 
 PLAYERS = ("network", "rollouts", "uniform")
@@ -55,15 +54,9 @@ class HtpConfig(PlaySettings):
         """Refuse impossible combinations."""
         super().__post_init__()
         if self.player != "network" and self.checkpoint is not None:
-            raise UsageError(
-                f"player={self.player} checkpoint={self.checkpoint}: a network is played from a checkpoint, "
-                "checkpoint=FILE; player=rollouts and player=uniform need none"
-            )
+            raise UsageError(f"player={self.player} checkpoint={self.checkpoint}: no network plays; leave one out")
         if self.player == "network" and self.checkpoint is None and not packaged_by_board():
-            raise UsageError(
-                "player=network checkpoint=None: no network comes along with this hexlit; "
-                "add checkpoint=FILE, or play with player=rollouts or player=uniform"
-            )
+            raise UsageError("checkpoint=null: no network comes along with this hexlit; name one, or player=rollouts")
 
 
 register_schema("htp", HtpConfig)
@@ -123,22 +116,16 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     session.loading.add_done_callback(lambda loading: incoming.end() if loading.exception() else None)
     session.get_ready()
     session.submit(say_ready)
+    code = 0
     try:
         with contextlib.suppress(BrokenPipeError):  # the other side has left
             if not serve(incoming, write, session):
                 session.loading.result()  # the input has ended, perhaps because loading failed: raises that error
     except KeyboardInterrupt:
-        leave(session, 130)
-        raise
-    leave(session, 0)
-
-
-def leave(session: "HtpSession", code: int) -> None:
-    """End the process while its other thread compiles, which cannot be stopped; otherwise do nothing.
-
-    Nothing is lost: the thread only reads, and compiled code reaches the cache by renaming.
-    """
-    if session.busy:
+        code = 130
+        if not session.busy:
+            raise
+    if session.busy:  # the other thread compiles, and cannot be stopped; nothing is lost, the cache has whole files
         sys.stderr.flush()
         os._exit(code)
 

@@ -17,9 +17,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, flag_override
 
 from hexlit.commands import run_folder
-from hexlit.commands.application import is_mistake, mistake_of_task, typed
+from hexlit.commands.application import Arguments, explain, is_mistake, mistake_of_task, typed
 from hexlit.commands.composing import composed, hydra_initialized
-from hexlit.commands.user_errors import explain, one_line
 from hexlit.errors import UsageError
 
 Result = TypeVar("Result")
@@ -29,9 +28,9 @@ Schema = TypeVar("Schema")
 def call(
     task: Callable[[DictConfig], Result],
     config_name: str,
-    arguments: list[str],
+    arguments: Arguments,
     *,
-    prepare: Callable[[list[str]], list[str]] = list,
+    prepare: Callable[[Arguments], Arguments] = list,
 ) -> Result:
     """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return the result of `task`.
 
@@ -43,34 +42,34 @@ def call(
         UsageError: a mistake of the caller, in one line that names the right value.
         KeyboardInterrupt: Ctrl-C, or the interrupt of a notebook.
     """
-    refused = False
+    refused, theirs = False, HydraConfig.instance().cfg
     try:
-        with untouched_process(), main_unknown_to_children():
+        with untouched_process():
             config = composed_with_hydra(config_name, arguments, prepare=prepare)
             folder = Path(str(config.hydra.run.dir)).absolute()
             with flag_override(config, ["struct", "readonly"], False):
                 config.hydra.mode, config.hydra.runtime.output_dir = RunMode.RUN, str(folder)
             run_folder.claim(folder)
-            with hydra_config(config), log_file_of_run(folder / f"{config.hydra.job.name}.log"):
+            HydraConfig.instance().set_config(config)
+            with log_file_of_run(folder / f"{config.hydra.job.name}.log"):
                 return task(without_hydra(config))
     except SystemExit as stop:
         if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
             raise KeyboardInterrupt from stop
-        raise RuntimeError(f"{config_name} asked for the end of the process (code {stop.code})") from stop
+        raise
     except Exception as error:
         mistake = mistake_of_task(error)
         if mistake is None:
             raise
-        refused = isinstance(mistake, UsageError)
-        if mistake is error and refused:
-            raise
-        raise UsageError(one_line(explain(mistake, config_name, arguments))) from None
+        refused = True
+        raise UsageError(explain(mistake, config_name, arguments)) from None
     finally:
+        HydraConfig.instance().cfg = theirs
         run_folder.leave(refused=refused)
 
 
 def composed_with_hydra(
-    config_name: str, arguments: list[str], *, prepare: Callable[[list[str]], list[str]] = list
+    config_name: str, arguments: Arguments, *, prepare: Callable[[Arguments], Arguments] = list
 ) -> DictConfig:
     """The configuration of a command with these `arguments`, its node `hydra` included; nothing is run.
 
@@ -83,7 +82,7 @@ def composed_with_hydra(
             return composed(config_name, overrides)
         except Exception as error:
             if is_mistake(error):
-                raise UsageError(one_line(explain(error, config_name, overrides))) from None
+                raise UsageError(explain(error, config_name, overrides)) from None
             raise
 
 
@@ -96,21 +95,11 @@ def without_hydra(config: DictConfig) -> DictConfig:
 
 
 @contextmanager
-def hydra_config(config: DictConfig) -> Iterator[None]:
-    """Let `HydraConfig.get()` answer with that of `config`, for the block."""
-    theirs = HydraConfig.instance().cfg
-    HydraConfig.instance().set_config(config)
-    try:
-        yield
-    finally:
-        HydraConfig.instance().cfg = theirs
-
-
-@contextmanager
 def untouched_process() -> Iterator[None]:
     """Restore, at the end of the block, settings of the whole process that training changes.
 
-    These are the environment, warning filters, the global random generators, and what `DeviceProfile.apply` sets.
+    These are the environment, warning filters, the global random generators, and what `DeviceProfile.apply` sets. In
+    the block, spawned processes do not run the caller's script for its definitions; hexlit's need none of them.
     """
     import numpy as np
     import torch
@@ -118,10 +107,15 @@ def untouched_process() -> Iterator[None]:
     from hexlit.accelerate.process_settings import kept_settings
 
     draws = random.getstate(), np.random.get_state()  # noqa: NPY002  # the global one it is
+    main = vars(sys.modules["__main__"])
+    kept: dict[str, Any] = {name: main[name] for name in ("__spec__", "__file__") if name in main}
+    main["__spec__"] = None
+    main.pop("__file__", None)
     try:
         with patch.dict(os.environ), quiet_imports(), kept_settings(), torch.random.fork_rng(devices=()):
             yield
     finally:
+        main.update(kept)
         random.setstate(draws[0])
         np.random.set_state(draws[1])  # noqa: NPY002
 
@@ -135,44 +129,23 @@ def quiet_imports() -> Iterator[None]:
 
 
 @contextmanager
-def main_unknown_to_children() -> Iterator[None]:
-    """Keep processes started in the block from running the caller's script again.
-
-    Python imports that script in every spawned process, for its definitions; hexlit's processes need none of them.
-    """
-    main = sys.modules["__main__"]
-    kept: dict[str, Any] = {name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)}
-    main.__spec__ = None
-    vars(main).pop("__file__", None)
-    try:
-        yield
-    finally:
-        vars(main).update(kept)
-
-
-@contextmanager
 def log_file_of_run(path: Path) -> Iterator[None]:
     """Write hexlit's log also to the file of the command."""
-    file = logging.FileHandler(path, encoding="utf-8")
+    file, logger = logging.FileHandler(path, encoding="utf-8"), logging.getLogger("hexlit")
     file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] %(message)s"))
-    logger = logging.getLogger("hexlit")
     level = logger.level
     logger.setLevel(logging.INFO)
     logger.addHandler(file)
     try:
         yield
     finally:
+        logger.setLevel(level)
         logger.removeHandler(file)
         file.close()
-        logger.setLevel(level)
 
 
 def settings_of(
-    config_name: str,
-    arguments: list[str],
-    schema: type[Schema],
-    *,
-    prepare: Callable[[list[str]], list[str]] = list,
+    config_name: str, arguments: Arguments, schema: type[Schema], *, prepare: Callable[[Arguments], Arguments] = list
 ) -> Schema:
     """The settings from `conf/<config_name>.yaml` and the overrides `arguments`; nothing is run.
 

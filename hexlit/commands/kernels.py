@@ -16,11 +16,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexlit.hex.jit import is_compiled, mark_compiled
+from hexlit.lifeline import die_with_parent
 from hexlit.reporting.quantities import format_duration
 
 if TYPE_CHECKING:
@@ -38,28 +40,22 @@ class Compiling:
 
     Attributes:
         names: the missing sets.
+        what: their purposes, for people.
     """
 
     def __init__(self, names: Iterable[str], *, niceness: int = 0) -> None:
         """Start to compile the sets `names` of `SETS`, one after the other."""
         self.names = [name for name in names if not is_compiled(name)]
-        self._present = ""
+        self.what = " and ".join(SETS[name][0] for name in self.names)
         self._started = time.monotonic()
         self._ended = math.inf if self.names else self._started
-        if not self.names:
-            return
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "hexlit.commands.kernels", *self.names],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        if niceness:
+        if self.names:
+            command = [sys.executable, "-m", "hexlit.commands.kernels", *self.names]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
             with contextlib.suppress(OSError):  # it has ended already
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+            self._watcher = threading.Thread(target=self._watch, daemon=True)
+            self._watcher.start()
 
     @property
     def running(self) -> bool:
@@ -71,21 +67,16 @@ class Compiling:
         """Wall time so far, or until its end; 0 if nothing had to be compiled."""
         return min(self._ended, time.monotonic()) - self._started
 
-    @property
-    def what(self) -> str:
-        """Purpose of the kernels in work, for people; empty once all is done."""
-        return SETS[self._present or self.names[0]][0] if self.running else ""
-
     def status(self) -> str:
-        """The same as a line: `compiling self-play, once on this machine: 12 s`; empty once all is done."""
-        what = self.what
-        return f"compiling {what}, once on this machine: {format_duration(self.seconds)}" if what else ""
+        """A line such as `compiling self-play, once on this machine: 12 s`; empty once all is done."""
+        told = f"compiling {self.what}, once on this machine: {format_duration(self.seconds)}"
+        return told if self.running else ""
 
     def wait(self, advance: Callable[[str], None] = lambda what: None) -> None:
-        """Wait for the end; `advance` gets the purpose of the kernels in work four times a second."""
+        """Wait for the end; `advance` gets the purpose of the kernels four times a second."""
         while self.running:
             advance(self.what)
-            self._reader.join(0.25)
+            self._watcher.join(0.25)
 
     def close(self) -> None:
         """End it at any stage."""
@@ -94,23 +85,12 @@ class Compiling:
             self._process.kill()
             self._process.wait()
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        last = ""
-        for line in self._process.stdout:
-            last = line.strip() or last
-            if last in SETS:
-                self._present = last
+    def _watch(self) -> None:
         code = self._process.wait()
         if self.running:
             self._ended = time.monotonic()
             if code:
-                log.warning(
-                    "compiling in a process of its own failed (exit code %d: %s); each kernel is compiled where it is "
-                    "needed instead",
-                    code,
-                    last or "no message",
-                )
+                log.warning("compiling in a process of its own failed (exit code %d): it is done where needed", code)
 
 
 def of_run(settings: "HexTrainConfig") -> Compiling:
@@ -120,7 +100,7 @@ def of_run(settings: "HexTrainConfig") -> Compiling:
 
 def of_players(specs: "Iterable[PlayerSpec]") -> list[str]:
     """The sets of kernels that players call."""
-    return sorted({name for spec in specs for name in SETS_OF[spec.kind]})
+    return sorted({name for spec in specs for name in SETS_OF.get(spec.kind, ())})
 
 
 def compile_selfplay() -> None:
@@ -166,18 +146,11 @@ def compile_positions() -> None:
     game_positions(3, 12, 0)
 
 
-def compile_two_distance() -> None:
-    """Alpha-beta over two-distance; the solver's player falls back on it."""
-    from hexlit.arena.baselines import TwoDistancePlayer
+def compile_player(name: str, **settings: int) -> None:
+    """A player without a network, of `hexlit.arena.baselines`."""
+    from hexlit.arena import baselines
 
-    TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
-
-
-def compile_rollouts() -> None:
-    """The player that searches by random games."""
-    from hexlit.arena.baselines import RolloutPlayer
-
-    RolloutPlayer(simulations=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+    getattr(baselines, name)(**settings).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
 SETS: dict[str, tuple[str, Callable[[], None]]] = {
@@ -185,37 +158,27 @@ SETS: dict[str, tuple[str, Callable[[], None]]] = {
     "search": ("search", compile_search),
     "solver": ("the exact solver", compile_solver),
     "positions": ("games to measure on", compile_positions),
-    "two_distance": ("two-distance", compile_two_distance),
-    "rollouts": ("rollouts", compile_rollouts),
+    "two_distance": ("two-distance", partial(compile_player, "TwoDistancePlayer", depth=2)),
+    "rollouts": ("rollouts", partial(compile_player, "RolloutPlayer", simulations=2)),
 }
 """Name of a set of kernels -> its purpose, for people, and what compiles it."""
 
-SETS_OF: dict[str, tuple[str, ...]] = {
+SETS_OF = {
     "checkpoint": ("search",),
-    "policy": (),
-    "random": (),
     "rollouts": ("rollouts",),
     "two_distance": ("two_distance",),
-    "solver": ("solver", "two_distance"),
-    "htp": (),
+    "solver": ("solver", "two_distance"),  # its player falls back on two-distance
 }
-"""Kind of a player -> its sets of kernels."""
+"""Kind of a player -> its sets of kernels; others call none."""
 
 
 def main(names: Sequence[str]) -> None:
-    """Compile the sets `names`, one after the other, each after a line with its name; ends when standard input does."""
+    """Compile the sets `names`, one after the other; ends when standard input, a pipe, does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes standard input
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    die_with_parent(0)
     for name in names:
-        print(name, flush=True)
         SETS[name][1]()
         mark_compiled(name)
-
-
-def _end_with_parent() -> None:
-    while os.read(0, 1024):  # not sys.stdin, whose lock would be held when this process ends
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,14 @@ from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.command_line import refuse_tensorboard
-from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resumed_folder
+from hexlit.commands.run_folder import resumed_arguments
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.settings import SEEDS, Settings, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
+MAY_CHANGE = ("json=", "accelerator", "logger", "where=", "workers=", "ray.")
+"""Beginnings of the overrides that a resumed match takes."""
 QUOTES = ("'", '"')
 COMMA_BETWEEN_WORDS = re.compile(r""",(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")
 """A comma outside quotes."""
@@ -84,14 +86,7 @@ def arguments(argv: list[str]) -> list[str]:
     Raises:
         UsageError: the folder holds no match, or the overrides change its settings.
     """
-    if resumed_folder(argv) is not None:
-        refuse_changes(
-            argv,
-            ("json=", "accelerator", "logger", "where=", "workers=", "ray."),
-            "a match continues with its own settings; only accelerator, logger and its place (where, workers, ray) may "
-            "change",
-        )
-    return [quoted_players(argument) for argument in resumed_arguments(argv)]
+    return [quoted_players(argument) for argument in resumed_arguments(argv, MAY_CHANGE)]
 
 
 def quoted_players(argument: str) -> str:

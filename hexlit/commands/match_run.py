@@ -1,11 +1,10 @@
 """A match: its games, here or on a cluster, its results in its folder, and its run on Weights & Biases."""
 
-import json
 import math
 import os
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -20,15 +19,8 @@ from hexlit.accelerate.host import usable_cores
 from hexlit.arena.matches import MatchWorker, balanced_openings
 from hexlit.arena.player_spec import PlayerSpec, parse_players
 from hexlit.arena.ratings import Sprt
-from hexlit.arena.tournament import (
-    GameLog,
-    PlayBlocks,
-    Tournament,
-    as_collection,
-    pairings,
-    standings,
-)
-from hexlit.commands.command_line import facts_of, refuse_unused
+from hexlit.arena.tournament import GameLog, PlayBlocks, Tournament, as_collection, pairings, standings
+from hexlit.commands.command_line import as_json, refuse_unused, track
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
@@ -36,12 +28,14 @@ from hexlit.commands.run_folder import settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.interruption import says_how_to_continue
+from hexlit.reporting.board_svg import moves_svg
 from hexlit.reporting.match import match_page, ratings
 from hexlit.reporting.screen import Counting, Waiting
 from hexlit.reporting.text import as_rows, show
 
 if TYPE_CHECKING:
     from hexlit.commands.match import MatchConfig
+    from hexlit.tracking.tracked_run import TrackedRun
 
 SAMPLES = 8
 """Games in the table."""
@@ -51,9 +45,7 @@ GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", 
 
 def play_match(config: DictConfig, settings: "MatchConfig", console: Console) -> Path:
     """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
-    # A resumed match keeps the cluster's settings of its beginning.
-    overrides = HydraConfig.get().overrides.task if settings.resume is None else ()
-    refuse_unused(settings.where, settings.ray, settings.accelerator, overrides)
+    refuse_unused(settings, HydraConfig.get().overrides.task)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
@@ -64,76 +56,6 @@ def play_match(config: DictConfig, settings: "MatchConfig", console: Console) ->
     with says_how_to_continue("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
         play(settings, specs, folder, console)
     return folder
-
-
-def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, console: Console) -> None:
-    """As `match`, in a `folder` that this process holds."""
-    # During the import of torch and the openings; impossible settings are refused before the wait.
-    loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
-    with (
-        closing(Compiling(of_players(specs))) as kernels,
-        Waiting(title_of(specs), loading, kernels.status, console=console),
-    ):
-        tournament, log, factory = set_up(config, specs, folder)
-        if kernels.running and not console.is_terminal:
-            console.print(kernels.status(), soft_wrap=True)
-        kernels.wait()
-    before = len(log.games)
-    started = time.monotonic()
-    title = f"{title_of(specs)} on {log.size}x{log.size}"
-    with (
-        workers_elsewhere(config, specs, tournament, factory, console) as elsewhere,
-        Counting(title, tournament.games, done=before, console=console) as progress,
-    ):
-        tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
-    seconds = time.monotonic() - started
-    pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
-    document = {**document_of(config, specs, tournament, log), **pace}
-    write_results(folder, log, document)
-    if config.report:
-        write_beside(folder)
-    if config.logger.wandb.mode != "disabled":
-        track_match(config, specs, folder, log, document)
-    if config.json:
-        print(json.dumps(document, indent=2, allow_nan=False))
-        return
-    console.print()
-    games = games_of(folder / "games.csv", log.size) if config.boards else ()
-    show(match_page(document, games, boards=config.boards), console)
-    console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
-
-
-@contextmanager
-def workers_elsewhere(
-    config: "MatchConfig",
-    specs: Sequence[PlayerSpec],
-    tournament: Tournament,
-    factory: PlayerFactory,
-    console: Console,
-) -> Iterator[PlayBlocks | None]:
-    """Plays the blocks of a match on the cluster; None if this process plays them."""
-    if config.where == "here":
-        yield None
-        return
-    from hexlit.cluster.tasks import RayTasks
-    from hexlit.commands.elsewhere import MatchWorkerMaker
-    from hexlit.selfplay.hosts import elsewhere_from
-
-    there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
-    loaded = {source: evaluators.loaded for source, evaluators in factory.networks.items()}
-    maker = MatchWorkerMaker(
-        specs, loaded, config.search, there, factory.size, config.seed, tournament.worker.at_once, config.swap
-    )
-    with Waiting(title_of(specs), "joining the cluster", console=console):
-        jobs = RayTasks(config.ray, config.workers, maker, name="match")
-    with closing(jobs):
-        jobs.wait()
-        yield jobs
-
-
-def title_of(specs: Sequence[PlayerSpec]) -> str:
-    """The title of a match's progress bars."""
-    return f"hexlit match · {len(specs)} players"
 
 
 def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
@@ -150,27 +72,113 @@ def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
         raise UsageError(f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it")
 
 
-def set_up(
-    config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path
-) -> tuple[Tournament, GameLog, PlayerFactory]:
-    """The tournament with its openings, the games already in the folder, and the factory of the players."""
+def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, console: Console) -> None:
+    """As `play_match`, in a `folder` that this process holds."""
+    # During the import of torch and the openings; impossible settings are refused before the wait.
+    loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
+    title = f"hexlit match · {len(specs)} players"
+    with closing(Compiling(of_players(specs))) as kernels, Waiting(title, loading, kernels.status, console=console):
+        tournament, factory = set_up(config, specs, folder)
+        if kernels.running and not console.is_terminal:
+            console.print(kernels.status(), soft_wrap=True)
+        kernels.wait()
+    log, before, started = tournament.log, len(tournament.log.games), time.monotonic()
+    bar = Counting(f"{title} on {log.size}x{log.size}", tournament.games, done=before, console=console)
+    with workers_elsewhere(config, tournament, factory) as elsewhere, bar:
+        tournament.play(lambda pair: bar.advance(len(pair)), elsewhere)
+    seconds = time.monotonic() - started
+    names = [spec.label for spec in specs]
+    document = {
+        "board": log.size,
+        **{name: getattr(config, name) for name in ("seed", "mode", "swap")},
+        "openings": {
+            "count": config.pairs,
+            "plies": config.openings.length(swap=config.swap),
+            "balanced": config.openings.balanced,
+        },
+        "specs": {spec.label: asdict(spec) for spec in specs},
+        "repeated": tournament.repeated,
+        **standings(
+            tournament,
+            config.anchor or ("random" if "random" in names else names[0]),
+            sprt=test_of(config),
+            seed=config.seed,
+        ),
+        "seconds": seconds,
+        "games_per_second": (len(log.games) - before) / seconds,
+    }
+    write_text_atomic(folder / "match.json", as_json(document) + "\n")
+    write_text_atomic(folder / "games.sgf", as_collection(log.games, log.size))
+    if config.report:
+        write_beside(folder)
+
+    def log_tables(run: "TrackedRun") -> None:
+        """The players, who met whom with what score, some games with their last positions, and the ratings."""
+        run.table("match/players", *as_rows(ratings(document)), 0)
+        cross = [
+            [name, other, cell["games"], cell["wins"], cell["wins"] / cell["games"]]
+            for name, others in document["cross"].items()
+            for other, cell in others.items()
+        ]
+        run.table("match/cross", ("player", "opponent", "games", "wins", "score"), cross, 0)
+        from hexlit.hex.notation import format_moves
+
+        games = []
+        for game in log.games[:SAMPLES]:
+            facts = [game.pair, game.black, game.white, game.won_by, str(game.ending), len(game.moves)]
+            games.append([*facts, format_moves(game.moves, log.size), moves_svg(game.moves, log.size)])
+        run.table("match/games", GAME_COLUMNS, games, 0)
+        elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
+        run.log({"match/games_played": document["games"], **elo}, 0)
+
+    networks = [spec.source for spec in specs if spec.of_network]
+    of_run: dict[str, Any] = {"facts": {"specs": document["specs"]}, "sources": networks, "files": FILES}
+    track(config, folder, document, log_tables, kind="match", **of_run)
+    if config.json:
+        print(as_json(document))
+        return
+    console.print()
+    drawn = games_of(folder / "games.csv", log.size) if config.boards else ()
+    show(match_page(document, drawn, boards=config.boards), console)
+    console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
+
+
+@contextmanager
+def workers_elsewhere(
+    config: "MatchConfig", tournament: Tournament, factory: PlayerFactory
+) -> Iterator[PlayBlocks | None]:
+    """Plays the blocks of a match on the cluster; None if this process plays them."""
+    if config.where == "here":
+        yield None
+        return
+    from hexlit.cluster.tasks import RayTasks
+    from hexlit.commands.elsewhere import MatchWorkerMaker
+
+    loaded = {source: evaluators.loaded for source, evaluators in factory.networks.items()}
+    maker = MatchWorkerMaker(config, factory.specs, loaded, factory.size, tournament.worker.at_once)
+    with closing(RayTasks(config.ray, config.workers, maker, name="match")) as jobs:
+        jobs.wait()
+        yield jobs
+
+
+def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> tuple[Tournament, PlayerFactory]:
+    """The tournament with its openings and the games already in the folder, and the factory of the players."""
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
     factory = PlayerFactory(specs, config.search, config.accelerator, board=config.board, seed=config.seed)
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
     openings = balanced_openings(factory.size, config.pairs, plies, config.seed, balanced=balanced)
     contestants = [factory.contestant(spec) for spec in specs]  # before any file is made: they may be refused
-    log = GameLog(folder / "games.csv", factory.size)
     sprt = test_of(config)
     at_once = games_at_once(config, len(pairings([spec.label for spec in specs], config.mode)))
     tournament = Tournament(
         MatchWorker(contestants, factory.size, at_once=at_once, swap=config.swap),
         dict(enumerate(openings)),
-        log,
+        GameLog(folder / "games.csv", factory.size),
         mode=config.mode,
         every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )
-    return tournament, log, factory
+    return tournament, factory
 
 
 def games_at_once(config: "MatchConfig", meetings: int) -> int:
@@ -184,77 +192,3 @@ def games_at_once(config: "MatchConfig", meetings: int) -> int:
 def test_of(config: "MatchConfig") -> Sprt | None:
     """The requested sequential test."""
     return None if config.sprt.elo1 is None else Sprt(config.sprt)
-
-
-def document_of(
-    config: "MatchConfig", specs: Sequence[PlayerSpec], tournament: Tournament, log: GameLog
-) -> dict[str, Any]:
-    """The content of `match.json`."""
-    names = [spec.label for spec in specs]
-    anchor = config.anchor or ("random" if "random" in names else names[0])
-    return {
-        "board": log.size,
-        "seed": config.seed,
-        "mode": config.mode,
-        "swap": config.swap,
-        "openings": {
-            "count": config.pairs,
-            "plies": config.openings.length(swap=config.swap),
-            "balanced": config.openings.balanced,
-        },
-        "specs": {spec.label: asdict(spec) for spec in specs},
-        "repeated": tournament.repeated,
-        **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),
-    }
-
-
-def write_results(folder: Path, log: GameLog, document: Mapping[str, Any]) -> None:
-    """Write `match.json` and `games.sgf`; `games.csv` is there already."""
-    write_text_atomic(folder / "match.json", json.dumps(document, indent=2, allow_nan=False) + "\n")
-    write_text_atomic(folder / "games.sgf", as_collection(log.games, log.size))
-
-
-def track_match(
-    config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, log: GameLog, document: Mapping[str, Any]
-) -> None:
-    """Log the match in `folder`; `document` is the content of its `match.json`."""
-    from hexlit.hex.notation import format_moves
-    from hexlit.reporting.board_svg import moves_svg
-    from hexlit.tasks.hex.checkpoint import network_file
-    from hexlit.tracking.opening import open_run
-    from hexlit.tracking.tracked_run import Files
-    from hexlit.training.loggers import checkpoint_files, without_doubles
-
-    run = open_run(
-        config.logger.wandb,
-        folder,
-        name=f"match-{folder.name}",
-        kind="match",
-        tags=["match", f"{log.size}×{log.size}"],
-        facts=facts_of(config, size=log.size, specs=document["specs"]),
-        resumed=config.resume is not None,
-    )
-    if run is None:
-        return
-    checkpoints = [checkpoint_files(network_file(spec.source)) for spec in specs if spec.of_network]
-    for files in without_doubles(checkpoints):
-        run.used(files)
-    run.table("match/players", *as_rows(ratings(document)), 0)
-    cross = [
-        [name, opponent, cell["games"], cell["wins"], cell["wins"] / cell["games"]]
-        for name, opponents in document["cross"].items()
-        for opponent, cell in opponents.items()
-    ]
-    run.table("match/cross", ("player", "opponent", "games", "wins", "score"), cross, 0)
-    games = []
-    for game in log.games[:SAMPLES]:
-        moves = game.moves
-        facts = [game.pair, game.black, game.white, game.won_by, str(game.ending), len(moves)]
-        games.append([*facts, format_moves(moves, log.size), moves_svg(moves, log.size)])
-    run.table("match/games", GAME_COLUMNS, games, 0)
-    elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
-    run.log({"match/games_played": document["games"], **elo}, 0)
-    run.flush()
-    run.note(summary=document)
-    run.made(Files(run.identity.artifact("match"), "match", [folder / name for name in FILES]))
-    run.finish()

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
-
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number
 
@@ -38,49 +36,31 @@ class MonitorConfig(Settings):
             raise UsageError(f"pid={self.pid}, run={self.run}: name one of the two")
 
 
-@dataclass(frozen=True)
-class Target:
-    """The watched process."""
-
-    pid: int
-    name: str
-    table: Path
-
-
-register_schema("monitor", MonitorConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(monitor, "monitor", argv)
-
-
-def monitor(config: DictConfig) -> None:
+def monitor(settings: MonitorConfig) -> None:
     """Watch the target until it ends, the time is up or Ctrl-C, and print the results."""
-    settings = typed(config, MonitorConfig)
-    target = find_target(settings)
+    pid, name, table = find_target(settings)
     from hexlit.accelerate.machine import ProcessEndedError, ProcessTree, ResourceSampler
     from hexlit.reporting.monitor import ResourceDisplay
 
-    display = ResourceDisplay(target.name, duration=settings.duration, interval=settings.interval)
+    display = ResourceDisplay(name, duration=settings.duration, interval=settings.interval)
     try:
-        tree = ProcessTree(target.pid)
+        tree = ProcessTree(pid)
     except ProcessEndedError as error:
-        raise UsageError(f"pid={target.pid}: there is no such process") from error
+        raise UsageError(f"pid={pid}: there is no such process") from error
     how_it_ended = ""
     with closing(tree):
-        sampler = ResourceSampler(tree, settings.interval, target.table, display.update)
+        sampler = ResourceSampler(tree, settings.interval, table, display.update)
         try:
             with display, sampler:
                 if sampler.ended.wait(settings.duration):
-                    how_it_ended = f"process {target.pid} has ended"
+                    how_it_ended = f"process {pid} has ended"
         except KeyboardInterrupt:  # the usual end without a time limit: the result is printed too
             how_it_ended = "interrupted"
-        display.summarise(how_it_ended, str(target.table), *recommend(tree, sampler))
+        display.summarise(how_it_ended, str(table), *recommend(tree, sampler))
 
 
-def find_target(settings: MonitorConfig) -> Target:
-    """The process to watch, and the file for its table.
+def find_target(settings: MonitorConfig) -> tuple[int, str, Path]:
+    """The id of the process to watch, its name, and the file for its table.
 
     Raises:
         UsageError: there is no such run, or it has ended.
@@ -88,26 +68,14 @@ def find_target(settings: MonitorConfig) -> Target:
     from hexlit.accelerate.machine import newest_live_run, read_process_file
 
     if settings.pid is not None:
-        table = Path(settings.csv or f"resources-{settings.pid}.csv")
-        return Target(settings.pid, f"process {settings.pid}", table)
-    if settings.run is not None:
-        folder = Path(settings.run)
-        if not folder.is_dir():
-            raise UsageError(f"run={settings.run}: there is no such folder")
-        process = read_process_file(folder)
-        if process is None:
-            raise UsageError(
-                f"run={settings.run}: no run is running there; name a folder with a process.json, or pid=N"
-            )
-        if not process.alive:
-            raise UsageError(f"run={settings.run}: its process {process.pid} has ended; name a run that is running")
-    else:
-        result = newest_live_run(RUNS)
-        if result is None:
-            raise UsageError(f"run=null: no run is running below {RUNS}; name what to watch, run=FOLDER or pid=N")
-        folder, process = result
-    table = Path(settings.csv) if settings.csv else folder / "monitor.csv"
-    return Target(process.pid, f"{folder}, process {process.pid}", table)
+        return settings.pid, f"process {settings.pid}", Path(settings.csv or f"resources-{settings.pid}.csv")
+    folder = None if settings.run is None else Path(settings.run)
+    process = None if folder is None else read_process_file(folder)
+    if folder is None:
+        folder, process = newest_live_run(RUNS) or (RUNS, None)
+    if process is None or not process.alive:
+        raise UsageError(f"run={folder}: no run is running there; name what to watch, run=FOLDER or pid=N")
+    return process.pid, f"{folder}, process {process.pid}", Path(settings.csv or folder / "monitor.csv")
 
 
 def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str, str]:
@@ -132,3 +100,6 @@ def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str
     if device is not None and device_a_trial:
         basis.append(f"{format_bytes(device)} on devices, {format_bytes(device_a_trial)} a trial")
     return trials, limit, "; ".join(basis)
+
+
+main = command("monitor", MonitorConfig, monitor)

@@ -3,40 +3,33 @@
 import csv
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
 from hexlit.commands import tasks
-from hexlit.commands.application import register_schema, run, typed
-from hexlit.commands.composing import settings_apart
+from hexlit.commands.application import register_schema, run_beside
 from hexlit.errors import UsageError
-from hexlit.planning.config import PlanConfig
-from hexlit.planning.plan import MEGABIT, Machines, Pace, Plan, changes, limit
+from hexlit.planning.plan import Pace, PlanConfig, epoch_of
 from hexlit.tasks.hex.config import HexTrainConfig
 
 register_schema("plan", PlanConfig)
 
-OF_THE_PLAN = frozenset(PlanConfig.__dataclass_fields__)
+OWN_KEYS = frozenset(PlanConfig.__dataclass_fields__)
+MEASURE = "hexlit bench what=pace experiment=NAME output=FOLDER writes them"
+BUSY = 0.9
+"""A part with at least this share of busy time is the limit of all others."""
+LIMITS = {
+    "learner_busy": "Training is the limit: further processes that play would wait.",
+    "link_busy": "The learner's network is the limit: records and weights wait for one another.",
+    "actors_busy": "Self-play is the limit: the learner waits for games.",
+}
 
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides, including those of `hexlit train`; returns the exit code."""
     tasks.register(["task=hex"])
-    asked: list[PlanConfig] = []
-
-    def taken_apart(argv: list[str]) -> list[str]:
-        own, rest = settings_apart(argv, OF_THE_PLAN, "plan_settings")
-        if not any(argument.startswith("-") for argument in rest):  # --cfg needs no plan
-            asked.append(typed(own, PlanConfig))
-        return rest
-
-    def task(config: DictConfig) -> None:
-        plan(asked[0], typed(config, HexTrainConfig))
-
-    return run(task, "plan", argv, prepare=taken_apart)
+    return run_beside(plan, HexTrainConfig, "plan", argv, ("plan_settings", PlanConfig, OWN_KEYS))
 
 
 def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
@@ -52,73 +45,86 @@ def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
 
 
 def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
-    """Rates, shares of time, hours and cost, and the same with one change each, as plain values."""
-    chosen = plan_of(asked, recipe)
-    outcome = chosen.outcome()
-    epochs, goal = _epochs(asked, recipe, outcome.games_per_epoch)
-
-    def taken(one: Plan) -> dict[str, float]:
-        result = one.outcome()
-        hours = epochs * result.epoch_seconds / 3600
-        cost = hours * (asked.learner_price + one.machines.hosts * asked.host_price)
-        return {**asdict(result), "hours": hours, "cost": cost}
-
-    return {
-        "recipe": recipe.name,
-        "cluster": asdict(chosen.machines) | {"actors": chosen.machines.actors},
-        "ahead": chosen.ahead,
-        "target": goal,
-        "epochs": epochs,
-        **taken(chosen),
-        "limit": limit(chosen, outcome),
-        "changes": [{"what": what, **taken(changed)} for what, changed in changes(chosen)],
-    }
-
-
-def plan_of(asked: PlanConfig, recipe: HexTrainConfig) -> Plan:
-    """The machines, and the work of an epoch.
+    """Rates, shares of time, hours and cost, and the same with one change each, as plain values.
 
     Raises:
-        UsageError: the rates cannot be read, or there are more processes than games.
+        UsageError: the rates or the target's run cannot be read, or processes and games do not fit.
     """
     if recipe.data.source != "selfplay":
         raise UsageError(f"data={recipe.data.source}: a plan is of self-play; leave it out")
-    assert asked.rates is not None
-    pace = Pace.read(Path(asked.rates))
-    learner = pace if asked.learner_rates is None else Pace.read(Path(asked.learner_rates))
-    cores = asked.cores or learner.cores
-    workers = asked.workers
-    if workers is None:
-        workers = 0 if asked.hosts else cores
-    host_cores = asked.host_cores or pace.cores
-    machines = Machines(
+    pace = read_pace(str(asked.rates))
+    learner = pace if asked.learner_rates is None else read_pace(asked.learner_rates)
+    selfplay, cores, host_cores = recipe.selfplay, asked.cores or learner.cores, asked.host_cores or pace.cores
+    machines = replace(
+        asked,
         cores=cores,
-        workers=workers,
-        hosts=asked.hosts,
+        workers=asked.workers if asked.workers is not None else 0 if asked.hosts else cores,
         host_cores=host_cores,
         host_workers=asked.host_workers or host_cores,
-        devices=asked.gpus,
-        scaling=asked.gpu_scaling,
-        bytes_per_second=asked.network * MEGABIT,
-        latency=asked.latency / 1000,
+        ahead=asked.ahead if asked.ahead is not None else selfplay.versions_behind * (selfplay.ahead is not False),
     )
-    selfplay = recipe.selfplay
-    if machines.actors > selfplay.games:
-        raise UsageError(
-            f"{machines.actors} processes: selfplay.games={selfplay.games} leaves some without a game; raise it, and "
-            "selfplay.positions with it"
-        )
+    if not 0 < machines.actors <= selfplay.games:
+        raise UsageError(f"{machines.actors} processes: from 1 to selfplay.games={selfplay.games} can play")
     batch = recipe.hardware.train_batch or recipe.data.batch
-    steps = max(1, math.ceil(selfplay.positions * recipe.data.reuse / batch))
-    ahead = asked.ahead if asked.ahead is not None else selfplay.versions_behind * (selfplay.ahead is not False)
-    return Plan(pace, learner, machines, selfplay.positions, selfplay.games, steps * batch, ahead)
+    trained = max(1, math.ceil(selfplay.positions * recipe.data.reuse / batch)) * batch
+    work = {"positions": selfplay.positions, "games": selfplay.games, "trained": trained}
+    epochs, goal = _epochs(asked, recipe, epoch_of(machines, pace, learner, **work)["games_per_epoch"])
+
+    def figures(on: PlanConfig) -> dict[str, float]:
+        result = epoch_of(on, pace, learner, **work)
+        hours = epochs * result["epoch_seconds"] / 3600
+        return {**result, "hours": hours, "cost": hours * (asked.learner_price + on.hosts * asked.host_price)}
+
+    others = {what: one for what, one in changes(machines).items() if one.actors <= selfplay.games}
+    return {
+        "recipe": recipe.name,
+        "cluster": asdict(machines) | {"devices": asked.gpus, "actors": machines.actors},
+        "ahead": machines.ahead,
+        "target": goal,
+        "epochs": epochs,
+        **figures(machines),
+        "limit": limit(figures(machines), machines),
+        "changes": [{"what": what, **figures(one)} for what, one in others.items()],
+    }
+
+
+def read_pace(rates: str) -> Pace:
+    """The section `pace` of a file written by `hexlit bench`, or of `bench.json` in a folder."""
+    path = Path(rates)
+    try:
+        return Pace(**json.loads((path / "bench.json" if path.is_dir() else path).read_text(encoding="utf-8"))["pace"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UsageError(f"rates={path}: has no figures of what=pace ({error}); {MEASURE}") from error
+
+
+def changes(machines: PlanConfig) -> dict[str, PlanConfig]:
+    """Half and twice the playing processes, twice the training, a faster network, and self-play further ahead."""
+    kind = "hosts" if machines.hosts else "workers"
+    count, ahead = getattr(machines, kind), (machines.ahead or 0) + 1
+    tried: dict[str, dict[str, Any]] = {f"{count // 2} {kind}": {kind: count // 2}} if count > 1 else {}
+    tried[f"{count * 2} {kind}"] = {kind: count * 2}
+    tried |= {"network × 10": {"network": machines.network * 10}} if machines.hosts else {}
+    tried |= {f"{machines.gpus * 2} devices train": {"gpus": machines.gpus * 2}, f"ahead={ahead}": {"ahead": ahead}}
+    return {what: replace(machines, **changed) for what, changed in tried.items()}
+
+
+def limit(figures: dict[str, float], machines: PlanConfig) -> str:
+    """The part that the others wait for, in a sentence."""
+    busy = next((name for name in LIMITS if figures[name] >= BUSY), None)
+    if busy is not None:
+        return LIMITS[busy]
+    if machines.ahead == 0:
+        return "Self-play and training take turns: each waits for the other."
+    return "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
 
 
 def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:
     """Epochs until the target, and the target in words."""
     target = asked.target
-    if target.score is not None and target.run is not None:
-        games = _games_to_score(Path(target.run), target.score)
+    if sum(value is not None for value in (target.epochs, target.games, target.score)) > 1:
+        raise UsageError("target.epochs, target.games, target.score: choose one of them")
+    if target.score is not None:
+        games = _games_to_score(Path(str(target.run)), target.score)
         return math.ceil(games / games_per_epoch), f"strength {target.score:g}, which took {games:,.0f} games"
     if target.games is not None:
         return math.ceil(target.games / games_per_epoch), f"{target.games:,} games"
@@ -129,26 +135,14 @@ def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -
 
 
 def _games_to_score(run: Path, score: float) -> float:
-    """Number of self-play games until the run in the folder `run` first measured a `strength.score` of `score`.
-
-    Raises:
-        UsageError: the run has no metrics, or never measured as much.
-    """
-    file = run / "metrics.csv"
+    """Number of self-play games until the run in the folder `run` first measured a `strength.score` of `score`."""
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-    except OSError as error:
-        raise UsageError(f"target.run={run}: its metrics.csv cannot be read ({error.strerror})") from error
-    best = -math.inf
-    for row in rows:
-        try:
-            reached, games = float(row["strength.score"] or "nan"), float(row["selfplay.games"] or "nan")
-        except (KeyError, TypeError, ValueError):
-            continue
-        if reached >= score and games > 0:
-            return games
-        best = max(best, reached) if reached == reached else best
-    if best == -math.inf:
-        raise UsageError(f"target.run={run}: measured no strength of self-play; choose another run")
-    raise UsageError(f"target.score={score}: {run} reached {best:.3f} at best; ask for less, or name a stronger run")
+        with (run / "metrics.csv").open(encoding="utf-8", newline="") as lines:
+            rows = [(row["strength.score"], row["selfplay.games"]) for row in csv.DictReader(lines)]
+    except (OSError, KeyError) as error:
+        raise UsageError(f"target.run={run}: no strength of self-play can be read there ({error})") from error
+    measured = [(float(reached), float(games)) for reached, games in rows if reached and games]
+    best = max((reached for reached, _ in measured), default=math.nan)
+    if not best >= score:
+        raise UsageError(f"target.score={score}: {run} reached {best:.3f} at best; name a stronger run")
+    return next(games for reached, games in measured if reached >= score)

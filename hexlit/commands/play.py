@@ -1,16 +1,12 @@
 """`hexlit play`: a board to play and study on, in the browser; or a game on the terminal."""
 
-import importlib.util
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from omegaconf import DictConfig
-
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.commands.application import register_schema, run, typed
-from hexlit.errors import UsageError
-from hexlit.extras import install
+from hexlit.commands.application import command
+from hexlit.extras import require
 from hexlit.search.config import BOARDS
 from hexlit.settings import number, one_of
 from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
@@ -19,13 +15,6 @@ from hexlit.web.config import NETWORK, WITHOUT_NETWORK, WebSettings
 NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
 """Packages of the extra `web`."""
 YOU = ("black", "white", "both", "none")
-
-_YOU = {
-    "black": "You play Black (X) against {other}, who plays White (O).",
-    "white": "You play White (O) against {other}, who plays Black (X).",
-    "both": "You play both sides; hints come from {other}.",
-    "none": "{other} plays both sides.",
-}
 
 
 @dataclass
@@ -55,23 +44,12 @@ class PlayConfig(WebSettings):
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
 
 
-register_schema("play", PlayConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(play, "play", argv)
-
-
-def play(config: DictConfig) -> None:
+def play(settings: PlayConfig) -> None:
     """Serve the page until Ctrl-C, or play on the terminal."""
-    settings = typed(config, PlayConfig)
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise UsageError(f"play needs {', '.join(missing)}: {install('web')}")
+    require("play", {name: name for name in NEEDED}, "web")
     if settings.terminal:
         greet(settings)
-        from hexlit.commands.play_terminal import play_on_terminal
+        from hexlit.commands.play_players import play_on_terminal
 
         play_on_terminal(settings)
         return
@@ -102,4 +80,8 @@ def greet(settings: PlayConfig) -> None:
     other = settings.against or first
     if other == NETWORK:
         other += f" ({settings.checkpoint or fitting_network(settings.board or WITHOUT_NETWORK)})"
-    print(_YOU[settings.you].format(other=other), f"{SIDES}; {LAST}.", f"Loading {other} ...", sep="\n", flush=True)
+    sides = "both sides" if settings.you == "both" else f"{settings.you} (Black: X, White: O)"
+    print(f"You play {sides}; {other} plays the rest.\n{SIDES}; {LAST}.\nLoading {other} ...", flush=True)
+
+
+main = command("play", PlayConfig, play)

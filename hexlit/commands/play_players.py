@@ -1,19 +1,33 @@
-"""The players that `hexlit play` offers, and what all browsers share."""
+"""The players that `hexlit play` offers, what all browsers share, and a game on the terminal."""
 
+import io
 import logging
+import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
 
 from hexlit.arena.player_spec import PlayerSpec, parse_player
 from hexlit.arena.players import Player
 from hexlit.commands.players import PlayerFactory, network_judge
 from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.hex.board import Board
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import SWAP, format_cell, parse_cell
+from hexlit.hex.symmetry import stone_cells
+from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import NETWORK, WITHOUT_NETWORK
+from hexlit.web.messages import Move, PositionText, Write
 from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
 from hexlit.web.session import Shared
-from hexlit.web.thinking import Verdicts
+from hexlit.web.texts import text_of
+from hexlit.web.thinking import Thinking, Verdicts
 
 if TYPE_CHECKING:
     from hexlit.commands.play import PlayConfig
@@ -86,3 +100,134 @@ def one_game_offer(settings: "PlayConfig", spec: PlayerSpec, title: str) -> Offe
         return factory.contestant(spec).make(1)
 
     return Offer(spec.label, title, one_game=one_game, foreign=spec.kind == "htp", beside=not spec.of_network)
+
+
+NAMES = {BLACK: ("Black", BLACK_STYLE), WHITE: ("White", WHITE_STYLE)}
+COLOURS = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none": ()}
+"""Setting `you` -> the colours that a person plays."""
+HELP = """a3          play a cell: column letter, then row number
+swap        swap pieces, as the answer to the first stone, where the swap rule is on
+undo        take back moves up to your last one
+hint        the move that the other player would choose here
+save FILE   write the game as SGF
+resign      give up
+quit        leave"""
+
+
+class TerminalGame:
+    """One game between a person, on standard input and output, and a player of the roster.
+
+    Args:
+        shared: the players.
+        settings: the rules, the person's colours, and the other player.
+    """
+
+    def __init__(self, shared: Shared, settings: "PlayConfig") -> None:
+        self._shared, self._say = shared, Console(highlight=False, soft_wrap=True).print
+        self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
+        self._thinking = Thinking(self._players, shared.lock, shared.verdicts, settings)
+        self._board = Board(shared.board, swap=settings.swap)
+        self._people = COLOURS[settings.you]
+        self._against = settings.against or next(iter(shared.roster.offers))
+        shared.roster.offer(self._against)
+        self._resigned, self._how = 0, ""
+
+    def play(self) -> int:
+        """Play until the end, or until the person leaves; returns the winner, 0 without one."""
+        self.show()
+        try:
+            while not (self._board.winner or self._resigned):
+                if self._board.to_move not in self._people:
+                    self._answer()
+                elif not self._ask():
+                    return 0
+        finally:
+            self._players.close()
+        winner = self._board.winner or -self._resigned
+        self._say(Text.assemble(NAMES[winner], f" wins{self._how}"))
+        return winner
+
+    def _resign(self, how: str = " by resignation") -> None:
+        self._resigned, self._how = self._board.to_move, how
+
+    def show(self) -> None:
+        """Draw the board with the last move in brackets."""
+        last = stone_cells(self._board.moves, self._board.size)[-1] if self._board.moves else None
+        self._say(Text.assemble("\n", draw_board(self._board.cells, self._board.size, last=last), "\n"))
+
+    def _answer(self) -> None:
+        """Play the other side's move; a player without a move has lost."""
+        try:
+            result = self._chosen()
+        except UsageError as error:
+            self._say(Text(str(error)))
+            self._resign(" by forfeit")
+            return
+        value = "" if result["value"] is None else f"  winning chance {(1 + result['value']) / 2:.0%}"
+        self._say(Text.assemble(NAMES[self._board.to_move], f" ({self._against}): {result['move']}{value}"))
+        if result["move"] == "resign":
+            self._resign()
+        else:
+            self._play(result["move"])
+
+    def _play(self, move: str) -> None:
+        self._board.play(parse_cell(move, self._board.size))
+        self.show()
+
+    def _chosen(self) -> dict[str, Any]:
+        position = PositionText(size=self._board.size, swap=self._board.swap, moves=self._names())
+        request = Move(id=0, do="move", position=position, player=self._against)
+        with self._shared.lock.held():
+            return next(self._thinking.answers(request, lambda: False))
+
+    def _ask(self) -> bool:
+        """Take one line of the person; returns whether the game continues."""
+        self._say(Text.assemble(NAMES[self._board.to_move], " to move (a cell, or help): "))
+        line = sys.stdin.readline()
+        words = line.split()
+        if not line or words[:1] == ["quit"]:
+            return False
+        try:
+            self._obey(words)
+        except (UsageError, OSError, RuntimeError) as error:  # RuntimeError: a home folder of an unknown user
+            self._say(Text(str(error)))
+        return True
+
+    def _obey(self, words: list[str]) -> None:
+        match words:
+            case []:
+                pass
+            case ["help"]:
+                self._say(Text(HELP))
+            case ["undo"]:
+                self._undo()
+            case ["hint"]:
+                self._say(Text(f"{self._against} would play {self._chosen()['move']}"))
+            case ["resign"]:
+                self._resign()
+            case ["save", file]:
+                request = Write(id=0, do="write", position=PositionText(size=self._board.size), format="sgf")
+                write_text_atomic(Path(file).expanduser(), text_of(request, self._board)["text"])
+                self._say(Text(f"saved in {file}"))
+            case [move]:
+                self._play(move)
+            case _:
+                raise UsageError(f"{' '.join(words)[:60]!a}: a move such as a3 is needed, or help")
+
+    def _undo(self) -> None:
+        if not {(BLACK, WHITE)[ply % 2] for ply in range(len(self._board.moves))} & {*self._people}:
+            raise UsageError("undo: you have not moved yet")
+        while self._board.undo() is not None and self._board.to_move not in self._people:
+            pass
+        self.show()
+
+    def _names(self) -> list[str]:
+        size, moves = self._board.size, self._board.moves
+        return [SWAP if move == size**2 else format_cell(move, size) for move in moves]
+
+
+def play_on_terminal(settings: "PlayConfig") -> None:
+    """A game on standard input and output; raises `UsageError` if there is no such player."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    TerminalGame(shared_by_all(settings), settings).play()

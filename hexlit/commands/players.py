@@ -2,7 +2,7 @@
 
 import logging
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,22 +52,6 @@ class Evaluators:
         return self._built[batch]
 
 
-def load_evaluators(
-    sources: Iterable[str], accelerator: AcceleratorConfig, *, board: int | None
-) -> dict[str, Evaluators]:
-    """The networks of `sources`, loaded once each; `board` None is the board of the first one.
-
-    Raises:
-        UsageError: the accelerator does not support its settings, or a checkpoint cannot be read.
-    """
-    from hexlit.tasks.hex.checkpoint import load_network
-
-    profile = applied_profile(accelerator)
-    loaded = {source: load_network(source) for source in dict.fromkeys(sources)}
-    size = board or next(iter(loaded.values())).size
-    return {source: Evaluators(network, size, profile) for source, network in loaded.items()}
-
-
 class NetworkJudge(NamedTuple):
     """A network for players who move one game at a time, or several for boards of different sizes."""
 
@@ -105,9 +89,8 @@ def network_judge(checkpoint: str | None, board: int, accelerator: AcceleratorCo
     return NetworkJudge(make, size, lambda rows: network_for(rows).swap)
 
 
-START_TIMEOUT = 30.0
-MOVE_TIMEOUT = 60.0
-"""Default time limit of a foreign program, in seconds: to start, and for a move."""
+TIMEOUTS = {"start_timeout": 30.0, "move_timeout": 60.0}
+"""Default time limits of a foreign program, in seconds: to start, and for a move."""
 
 
 class PlayerFactory:
@@ -135,14 +118,19 @@ class PlayerFactory:
         Raises:
             UsageError: a checkpoint cannot be read, or the size of the board is not known.
         """
-        self._search, self._seed = search, seed
-        sources = [spec.source for spec in specs if spec.of_network]
-        if networks is None:
-            networks = load_evaluators(sources, accelerator, board=board) if sources else {}
-        self.networks = networks
-        if board is None and not networks:
+        self.specs, self._search, self._seed = specs, search, seed
+        sources = dict.fromkeys(spec.source for spec in specs if spec.of_network)
+        if board is None and not sources:
             raise UsageError("board has no value: none of the players is a network, so add board=N")
-        self.size = board or next(iter(networks.values())).size
+        if networks is None and sources:
+            from hexlit.tasks.hex.checkpoint import load_network
+
+            profile = applied_profile(accelerator)
+            loaded = {source: load_network(source) for source in sources}
+            size = board or next(iter(loaded.values())).size
+            networks = {source: Evaluators(network, size, profile) for source, network in loaded.items()}
+        self.networks = networks or {}
+        self.size = board or next(iter(self.networks.values())).size
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""
@@ -175,18 +163,16 @@ class PlayerFactory:
         settings: dict[str, Any] = dict(spec.settings)
         # Derived from the name: two players of a kind draw differently, and their order does not matter.
         seed = zlib.crc32(f"{self._seed} {spec.label}".encode())
-        if spec.kind == "random":
-            return RandomPlayer(seed)
-        from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlayer
+        from hexlit.arena import baselines
 
         if spec.kind == "rollouts":
-            return RolloutPlayer(rollouts=settings.pop("playouts", 1), **settings, seed=seed)
+            return baselines.RolloutPlayer(rollouts=settings.pop("playouts", 1), **settings, seed=seed)
         if spec.kind == "solver":
-            return SolverPlayer(self.size, **settings, seed=seed)
-        return TwoDistancePlayer(**settings, seed=seed)
+            return baselines.SolverPlayer(self.size, **settings, seed=seed)
+        return RandomPlayer(seed) if spec.kind == "random" else baselines.TwoDistancePlayer(**settings, seed=seed)
 
     def _foreign(self, spec: PlayerSpec) -> Player:
         from hexlit.arena.engine import HtpEngine
 
-        limits = {"start_timeout": START_TIMEOUT, "move_timeout": MOVE_TIMEOUT, **spec.settings}
-        return HtpEngine(spec.source, name=spec.label, **{name: float(value) for name, value in limits.items()})
+        limits = {name: float(value) for name, value in (TIMEOUTS | dict(spec.settings)).items()}
+        return HtpEngine(spec.source, name=spec.label, **limits)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import MISSING, DictConfig
+from omegaconf import MISSING
 
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.commands.tasks import found, known_tasks
 from hexlit.errors import UsageError
 from hexlit.tuning.space import quoted
@@ -25,21 +25,9 @@ class PredictConfig:
     """One text instead of files, for networks that classify texts."""
 
     def __post_init__(self) -> None:
-        files = [key for key in ("source", "target") if getattr(self, key) is not None]
-        if self.text is not None and files:
-            raise UsageError(
-                f"{files[0]}={getattr(self, files[0])}: text=... is predicted without files; leave one out"
-            )
-        if self.text is None and len(files) < 2:
-            raise UsageError("name source=FILE and target=FILE, or text=... for a network that reads texts")
-
-
-register_schema("predict", PredictConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(predict, "predict", argv, prepare=lambda arguments: [as_text(argument) for argument in arguments])
+        files = self.source is not None, self.target is not None
+        if any(files) == (self.text is not None) or any(files) != all(files):
+            raise UsageError("name source=FILE and target=FILE, or else text=... for a network that reads texts")
 
 
 def as_text(argument: str) -> str:
@@ -49,9 +37,8 @@ def as_text(argument: str) -> str:
     return argument if key != "text" or is_quoted else f"text={quoted(value)}"
 
 
-def predict(config: DictConfig) -> None:
+def predict(settings: PredictConfig) -> None:
     """Predict with the checkpoint's network, in the way of its task."""
-    settings = typed(config, PredictConfig)
     if settings.target is not None and Path(settings.target).exists():
         raise UsageError(f"target={settings.target}: exists already; name a file that does not")
     from hexlit.training.checkpoints import checkpoint_file
@@ -59,17 +46,13 @@ def predict(config: DictConfig) -> None:
     checkpoint = checkpoint_file(Path(settings.checkpoint))
     name = task_of(checkpoint)
     entry = known_tasks().get(name)
-    if entry is None or entry.predict is None:
-        can = ", ".join(sorted(task for task, known in known_tasks().items() if known.predict is not None))
-        raise UsageError(f"checkpoint={checkpoint}: a network of task {name}; files are predicted by those of {can}")
-    if settings.text is not None:
-        if entry.predict_text is None:
-            raise UsageError(f"text={settings.text[:40]!r}: a network of task {name} takes source=FILE and target=FILE")
-        print(found(entry.predict_text)(checkpoint, settings.text))
-        return
-    assert settings.source is not None
-    assert settings.target is not None
-    print(found(entry.predict)(checkpoint, Path(settings.source), Path(settings.target)))
+    key = "predict" if settings.text is None else "predict_text"
+    place = getattr(entry, key, None)
+    if place is None:
+        can = ", ".join(sorted(task for task, known in known_tasks().items() if getattr(known, key) is not None))
+        raise UsageError(f"checkpoint={checkpoint}: a network of task {name}; this is for those of {can}")
+    given = [settings.text] if settings.text is not None else [Path(str(settings.source)), Path(str(settings.target))]
+    print(found(place)(checkpoint, *given))
 
 
 def task_of(checkpoint: Path) -> str:
@@ -84,3 +67,6 @@ def task_of(checkpoint: Path) -> str:
         return "hex"
     settings = read_checkpoint(checkpoint, "checkpoint").get("hyper_parameters", {})
     return str(settings.get("task", "hex"))  # old checkpoints of Hex name no task
+
+
+main = command("predict", PredictConfig, predict, prepare=lambda argv: [*map(as_text, argv)])

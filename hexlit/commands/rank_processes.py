@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +44,6 @@ def rank_arguments(argv: list[str]) -> list[str] | None:
     number = os.environ.pop(LIFELINE, None)
     if number is None:
         return None
-    if not number.isdecimal():
-        raise UsageError(f"{LIFELINE}={number}: hexlit sets it for processes that it starts")
     die_with_parent(int(number))
     return argv
 
@@ -69,72 +67,64 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
     if ranks().several or (devices or 1) == 1:
         yield
         return
-    first = Ranks(size=devices or 1, local_size=devices or 1, port=_free_port())
-    before = {name: os.environ.get(name) for name in first.environment()}
+    from unittest.mock import patch
+
+    with socket.socket() as listening:
+        listening.bind((Ranks.address, 0))
+        first = Ranks(size=devices or 1, local_size=devices or 1, port=listening.getsockname()[1])
     group = _Group()
     try:
         for rank in range(1, first.size):
             group.start(replace(first, rank=rank, local_rank=rank), folder / RANKS / str(rank))
-        os.environ.update(first.environment())
-        yield
-        group.wait()
-    except UsageError:
-        raise
+        with patch.dict(os.environ, first.environment()):
+            yield
+        for thread in group.threads:  # they have no work left
+            thread.join(GRACE)
     except Exception as error:  # a broken connection to a rank that died
-        if group.lost.wait(GRACE / 2):
+        if not isinstance(error, UsageError) and group.lost.wait(GRACE / 2):
             raise UsageError(group.how) from error
         raise
     finally:
         group.end()
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
 
 class _Group:
     """Processes of the ranks 1 and up. A thread waits for the end of each.
 
     Attributes:
+        threads: these.
         lost: set once a rank has died.
         how: the first rank that died, how, and the file of its output.
     """
 
     def __init__(self) -> None:
-        self.lost, self._over = threading.Event(), threading.Event()
-        self.how = ""
-        self._lifelines: list[Lifeline] = []
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._threads: list[threading.Thread] = []
+        self.lost, self._over, self.how = threading.Event(), threading.Event(), ""
+        self.threads: list[threading.Thread] = []
+        self._processes: list[tuple[subprocess.Popen[bytes], Lifeline]] = []
 
     def start(self, place: Ranks, folder: Path) -> None:
         """Start the rank at `place`, which works in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
-        lifeline = Lifeline()
-        self._lifelines.append(lifeline)
-        with (folder / OUTPUT).open("wb") as output:
+        lifeline, output = Lifeline(), folder / OUTPUT
+        with output.open("wb") as file:
             process = subprocess.Popen(
                 [sys.executable, "-m", "hexlit", "train", *_overrides(), f"hydra.run.dir={quoted(str(folder))}"],
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=file,
                 stderr=subprocess.STDOUT,
                 env=os.environ | place.environment() | {LIFELINE: str(lifeline.fileno())},
                 start_new_session=True,
                 pass_fds=[lifeline.fileno()],
             )
         lifeline.started()
-        self._processes.append(process)
-        thread = threading.Thread(target=self._watch, args=(place.rank, process, folder / OUTPUT), daemon=True)
-        thread.start()
-        self._threads.append(thread)
-
-    def wait(self) -> None:
-        """Wait for the end of all ranks, which have no work left."""
-        for thread in self._threads:
-            thread.join(GRACE)
+        self._processes.append((process, lifeline))
+        self.threads.append(threading.Thread(target=self._watch, args=(place.rank, process, output), daemon=True))
+        self.threads[-1].start()
 
     def end(self) -> None:
         """End all ranks, with all that they have started."""
         self._over.set()
-        for lifeline, process in zip(self._lifelines, self._processes, strict=False):
+        for process, lifeline in self._processes:
             lifeline.close()
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -144,7 +134,8 @@ class _Group:
         code = process.wait()
         if code == 0 or self._over.is_set() or self.lost.is_set():
             return
-        how = f"by signal {-code}" if code < 0 else f"with exit code {code}{_last_words(output)}"
+        lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code} ({''.join(lines[-1:]).strip()[:300]})"
         self.how = f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}"
         self.lost.set()
         if not self._over.wait(GRACE):  # the main thread waits for the lost rank, inside a library
@@ -160,21 +151,3 @@ def _overrides() -> list[str]:
     folders = [source.path for source in result.runtime.config_sources if source.provider == "command-line"]
     flags = [part for folder in folders for part in ("--config-dir", str(folder))]
     return [*flags, *(o for o in [*result.overrides.task, *result.overrides.hydra] if not o.startswith(_OF_THE_RUN))]
-
-
-def _last_words(output: Path) -> str:
-    lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines() if output.exists() else []
-    return f" ({lines[-1].strip()[:300]})" if lines else ""
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind((Ranks.address, 0))
-        port: int = listening.getsockname()[1]
-        return port
-
-
-def refuse_in_a_sweep(devices: int | None, environment: Mapping[str, str] | None = None) -> None:
-    """Refuse several devices for one trial: the slots of a sweep give it one."""
-    if (devices or 1) > 1 or ranks(environment).several:
-        raise UsageError(f"accelerator.devices={devices}: a trial of a sweep trains on one device; leave it out")

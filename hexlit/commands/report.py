@@ -45,11 +45,8 @@ class ReportConfig(Settings):
         super().__post_init__()
         if self.json and self.watch:
             raise UsageError("json=true, watch=true: choose one of the two")
-        if self.wandb is not None and (self.folder is not None or self.runs or self.watch):
-            other = "watch=true" if self.watch else "runs=[...]" if self.runs else f"folder={self.folder}"
-            raise UsageError(f"wandb={self.wandb}, {other}: choose one of the two")
-        if self.runs and self.folder is not None:
-            raise UsageError(f"folder={self.folder}, runs=[...]: choose one of the two")
+        if (self.wandb is not None) + (self.folder is not None) + bool(self.runs) > 1:
+            raise UsageError("folder, runs, wandb: choose one of them")
 
 
 register_schema("report", ReportConfig)
@@ -60,10 +57,9 @@ def main(argv: list[str]) -> int:
     unread: list[str] = []
 
     def task(config: DictConfig) -> None:
-        settings = typed(config, ReportConfig)
         from hexlit.commands.report_run import report
 
-        unread.extend(report(settings))
+        unread.extend(report(typed(config, ReportConfig)))
 
     return run(task, "report", argv, prepare=named_folder) or int(bool(unread))
 
@@ -71,10 +67,5 @@ def main(argv: list[str]) -> int:
 def named_folder(argv: list[str]) -> list[str]:
     """`argv` with the bare path of a folder in it, `hexlit report FOLDER`, as an override."""
     _, words = flags_and_overrides(argv)
-    paths = [word for word in words if "=" not in word or Path(word).is_dir()]
-    if not paths:
-        return argv
-    named = [*paths, *(word for word in words if word.startswith("folder="))]
-    if len(named) > 1:
-        raise UsageError(f"{' '.join(named)}: name one folder")
-    return [f"folder={quoted(paths[0])}" if word == paths[0] else word for word in argv]
+    paths = {word for word in words if "=" not in word or Path(word).is_dir()}
+    return [f"folder={quoted(word)}" if word in paths else word for word in argv]

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 SWEEP, MATCH, STRENGTH, RUN = "sweep", "match", "strength", "run"
 """Kinds of folders that have reports."""
+RESULTS = {MATCH: "match.json", STRENGTH: "strength.json", RUN: "summary.json"}
+"""The results of each kind but sweeps."""
 MARKS = {
     SWEEP: ("sweep.json", "study.journal", "multirun.yaml"),
     MATCH: ("match.json", "games.csv"),
@@ -120,17 +122,17 @@ def run_report(files: RunFiles, path: Path, epochs: Sequence[int] = (), price: f
 
 
 def document_of(folder: Path, kind: str) -> dict[str, Any]:
-    """The results of the match or strength run in `folder`.
+    """The results of the run, match or strength run in `folder`.
 
     Raises:
         UsageError: it has not ended, or they cannot be read.
     """
-    path = folder / f"{kind}.json"
-    if not path.is_file():
-        what = "match" if kind == MATCH else "measurement"
-        raise UsageError(f"folder={folder}: this {what} has not ended; continue with hexlit {kind} resume={folder}")
+    path = folder / RESULTS[kind]
     try:
         return read_object(path)
+    except FileNotFoundError as error:
+        command = "train" if kind == RUN else kind
+        raise UsageError(f"{folder}: has not ended; continue with hexlit {command} resume={folder}") from error
     except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor JSON
         raise UsageError(f"{path}: cannot be read ({error})") from error
 
@@ -146,22 +148,14 @@ def games_of(path: Path, size: int) -> list[GameRecord]:
     """The games of a match, in the order of its file; none without a file."""
     if not path.is_file():
         return []
-    rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))
-    played = ((row, parse_moves(row["moves"], size)) for row in rows)
-    return [
-        GameRecord(
-            game_id=number,
-            size=size,
-            swap=size**2 in moves,
-            moves=np.array(moves, np.int16),
-            winner=1 if row["winner"] == "black" else -1,
-            ending=Ending(row["ending"]),
-            opening=int(row["opening"]),
-            black=row["black"],
-            white=row["white"],
-        )
-        for number, (row, moves) in enumerate(played)
-    ]
+    games = []
+    for number, row in enumerate(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))):
+        moves = parse_moves(row["moves"], size)
+        facts: dict[str, Any] = {name: row[name] for name in ("black", "white")}
+        facts |= {"winner": 1 if row["winner"] == "black" else -1, "ending": Ending(row["ending"])}
+        facts |= {"game_id": number, "size": size, "swap": size**2 in moves, "opening": int(row["opening"])}
+        games.append(GameRecord(moves=np.array(moves, np.int16), **facts))
+    return games
 
 
 def write_comparison(
@@ -179,22 +173,11 @@ def write_comparison(
         if kind_of(folder) != RUN:
             raise UsageError(f"runs: {folder} holds a {kind_of(folder)}; only runs are compared")
     result = [replace(read_run(folder), folder=folder) for folder in folders]
+    several = len({files.name for files in result}) < len(result)
     runs = []
-    for name, files in zip(names_of_runs([files.name for files in result], folders), result, strict=True):
-        page = files.folder / PAGE_FILE
+    for files in result:
+        page, name = files.folder / PAGE_FILE, f"{files.name} {files.folder}" if several else files.name
         link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
         runs.append(ComparedRun(name, files, link))
     write_text_atomic(output, render(comparison_page(runs, epochs=epochs, price=price)))
     return output
-
-
-def names_of_runs(names: Sequence[str], folders: Sequence[Path]) -> list[str]:
-    """The runs' own `names`; if two have the same one, each with the parts of its folder that tell it apart."""
-    if len(set(names)) == len(names):
-        return list(names)
-    parts = [folder.resolve().parts for folder in folders]
-    for length in range(1, max(map(len, parts)) + 1):
-        longer = [f"{name} {'/'.join(one[-length:])}" for name, one in zip(names, parts, strict=True)]
-        if len(set(longer)) == len(longer):
-            return longer
-    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]

@@ -1,18 +1,17 @@
 """What `hexlit report` writes and prints: pages, comparisons, and the results of a sweep."""
 
-import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from hexlit.commands.command_line import as_json
 from hexlit.commands.report_files import (
     COMPARISON_FILE,
-    MATCH,
-    RUN,
     SWEEP,
+    document_of,
     kind_of,
     newest,
     write_comparison,
@@ -37,79 +36,50 @@ def report(settings: "ReportConfig") -> Sequence[str]:
 
         save_dashboard(settings.wandb, settings.json)
         return ()
-    folder = Path() if settings.runs else newest(RUNS) if settings.folder is None else Path(settings.folder)
-    kind = None if settings.runs else kind_of(folder)
-    if kind == SWEEP:
-        if settings.output is not None:
-            raise UsageError(f"output={settings.output}: the page of a sweep links to its trials; it stays in {folder}")
-        report_sweep(folder, settings)
-        return ()
-    if settings.watch:
-        raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
-    if settings.json and kind is not None:
-        print_results(folder, kind)
-        return ()
-    return write_page(folder, settings)
-
-
-def print_results(folder: Path, kind: str) -> None:
-    """Print the document of a run, match or strength run."""
-    results = folder / {RUN: "summary.json", MATCH: "match.json"}.get(kind, "strength.json")
-    if not results.is_file():
-        raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not ended")
-    try:
-        print(results.read_text(encoding="utf-8").rstrip())
-    except ValueError as error:
-        raise UsageError(f"{results}: cannot be read ({error})") from error
-
-
-def write_page(folder: Path, settings: "ReportConfig") -> Sequence[str]:
-    """Write the page for `folder`, or that of the runs side by side.
-
-    Prints its place, and what cannot be read, which is returned.
-    """
-    more: dict[str, Any] = {"epochs": settings.epochs, "price": settings.price}
     unread: Sequence[str] = ()
-    try:
-        if settings.runs:
-            path = write_comparison([Path(one) for one in settings.runs], settings.output or COMPARISON_FILE, **more)
-        else:
-            path, unread = write_report(folder, settings.output, **more)
-    except OSError as error:
-        raise UsageError(f"output={settings.output or folder}: cannot be written ({error.strerror})") from error
-    say(str(path))
-    for line in unread:
-        say(f"{folder}: {line}", failed=True)
+    if settings.runs:
+        folders = [Path(one) for one in settings.runs]
+        output = settings.output or COMPARISON_FILE
+        path = write_comparison(folders, output, epochs=settings.epochs, price=settings.price)
+    else:
+        folder = newest(RUNS) if settings.folder is None else Path(settings.folder)
+        kind = kind_of(folder)
+        if kind == SWEEP:
+            report_sweep(folder, settings)
+            return ()
+        if settings.watch:
+            raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
+        if settings.json:
+            print(as_json(document_of(folder, kind)))
+            return ()
+        path, unread = write_report(folder, settings.output, epochs=settings.epochs, price=settings.price)
+    for line in (str(path), *(f"{folder}: {line}" for line in unread)):
+        console = Console()
+        console.print(line, style="" if line == str(path) else "red", soft_wrap=True, markup=False, highlight=False)
     return unread
-
-
-def say(line: str, failed: bool = False) -> None:
-    """Print one line, whole."""
-    Console().print(line, style="red" if failed else "", soft_wrap=True, markup=False, highlight=False)
 
 
 def report_sweep(folder: Path, settings: "ReportConfig") -> None:
     """Read the sweep, write its results into its folder, and print them."""
+    if settings.output is not None:
+        raise UsageError(f"output={settings.output}: the page of a sweep links to its trials; it stays in {folder}")
     if settings.json:
-        print(json.dumps(as_document(read_results(folder)), indent=2, allow_nan=False))
+        print(as_json(as_document(read_results(folder))))
         return
     console = Console(highlight=False)
     if settings.watch:
         watch(folder, settings.every, console)
-    obstacle = ""
     try:
-        results = write_results(folder, settings.figures)
-    except OSError as error:
-        results = read_results(folder)
-        obstacle = f"nothing was written: {error.strerror or error} ({folder})"
-    document: Mapping[str, Any] = as_document(results)
+        results, obstacle = write_results(folder, settings.figures), ""
+    except OSError as error:  # somebody else's folder
+        results, obstacle = read_results(folder), f"nothing was written: {error.strerror} ({folder})"
+    document = as_document(results)
     show(sweep_page(document, together=True), console, rows=settings.rows)
-    console.print()
     written = ["overall_results.json", "leaderboard.csv"]
     written += ["best.yaml"] if document["best"] is not None else []
     written += ["report.html", "figures"] if settings.figures else []
     line = obstacle or f"{document['folder']}: {', '.join(written)}"
-    console.print(line, style="red" if obstacle else "dim", soft_wrap=True, markup=False)
+    console.print(f"\n{line}", style="red" if obstacle else "dim", soft_wrap=True, markup=False)
 
 
 def watch(folder: Path, every: float, console: Console) -> None:

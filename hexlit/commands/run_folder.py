@@ -4,10 +4,11 @@ Hydra would write `.hydra/` at every start, before any check, and a kill there l
 `hydra.output_subdir=null` switches that off, and each file is replaced in one step here.
 """
 
+import contextlib
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,6 @@ from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
 
 SETTINGS = ".hydra"
-PARTS_FILE, RESULTS_FILE = "parts.json", "strength.json"
-"""Files of a strength run: what it has measured so far, and the whole."""
 
 OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
 
@@ -38,10 +37,7 @@ def resumed_folder(argv: list[str]) -> Path | None:
         return None
     if not folders[-1]:
         raise UsageError("resume=: the value is empty; resume=FOLDER continues a run, resume=null begins a new one")
-    try:
-        return Path(folders[-1]).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null character
-        raise UsageError(f"resume={folders[-1][:100]}: no folder can be found there ({error})") from error
+    return Path(folders[-1]).absolute()
 
 
 def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
@@ -67,32 +63,32 @@ def read_overrides(folder: Path) -> list[str]:
     """
     path = folder / SETTINGS / "overrides.yaml"
     if not path.is_file():
-        hint = "write the whole name for ..." if "..." in folder.parts else f"a run keeps its settings in {SETTINGS}"
-        raise UsageError(f"resume={folder}: no folder of a run ({hint})")
+        raise UsageError(f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS})")
     result = read_yaml(path)
     if not isinstance(result, list) or not all(isinstance(entry, str) for entry in result):
         raise UsageError(f"{path}: not a list of overrides; restore the file, or start a new run")
     return result
 
 
-def refuse_changes(argv: list[str], may_change: Sequence[str], otherwise: str) -> None:
-    """Refuse overrides of a resumed run, unless they begin with one of `may_change`.
+def resumed_arguments(argv: list[str], may_change: Sequence[str] = ()) -> list[str]:
+    """`argv`; with `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder.
+
+    With `may_change` other overrides than those that begin so are refused.
 
     Raises:
-        UsageError: there is one; the message says what holds `otherwise`.
+        UsageError: there is one, or the folder holds no run.
     """
-    changed = [argument for argument in argv if not argument.startswith(("resume=", "-", *may_change))]
-    if changed:
-        raise UsageError(f"{changed[0]}: {otherwise}")
-
-
-def resumed_arguments(argv: list[str]) -> list[str]:
-    """`argv`; with `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder."""
     folder = resumed_folder(argv)
     if folder is None:
         return argv
-    earlier = [override for override in read_overrides(folder) if not override.startswith("resume=")]
     later = [argument for argument in argv if not argument.startswith("resume=")]
+    for argument in later:
+        if may_change and not argument.startswith(("-", *may_change)):
+            begins = ", ".join(may_change)
+            raise UsageError(
+                f"{argument}: {folder} continues with its own settings; what may change begins with {begins}"
+            )
+    earlier = [override for override in read_overrides(folder) if not override.startswith("resume=")]
     return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
 
 
@@ -118,21 +114,15 @@ _WITHOUT_WORTH = {LOCK, "multirun.yaml", "phases.csv"}
 
 
 class Refused(BaseException):
-    """Carries a mistake out of a task or a callback, past Hydra's "Error executing job with overrides"."""
+    """Carries an error out of a task or a callback, past Hydra's "Error executing job with overrides"."""
 
-    def __init__(self, mistake: Exception) -> None:
-        self.mistake = mistake
-
-
-@dataclass(frozen=True)
-class _Held:
-    folder: Path
-    lock: FolderLock
-    made: tuple[Path, ...]
-    """Folders that were made for it, innermost first."""
+    def __init__(self, error: Exception, *, mistake: bool = True) -> None:
+        """`mistake`: it is the user's, no bug."""
+        self.error, self.mistake = error, mistake
 
 
-_held: list[_Held] = []
+_held: list[tuple[Path, FolderLock, list[Path]]] = []
+"""Claimed folders, each with its lock, and the folders that were made for it, innermost first."""
 
 
 class Claim(Callback):
@@ -159,8 +149,7 @@ def claim(folder: Path, *, below: bool = True) -> None:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FolderLock(folder)
-        _held.append(_Held(folder, lock, tuple(missing)))
+        _held.append((folder, FolderLock(folder), missing))
         remove_temporary(folder, below=below)
     except OSError as error:
         raise UsageError(f"{folder}: no run can be kept here ({error.strerror})") from error
@@ -168,7 +157,7 @@ def claim(folder: Path, *, below: bool = True) -> None:
 
 def folder() -> Path | None:
     """The first claimed folder; None without one."""
-    return _held[0].folder if _held else None
+    return _held[0][0] if _held else None
 
 
 def check() -> None:
@@ -177,18 +166,21 @@ def check() -> None:
     Raises:
         UsageError: one was removed, or replaced by another.
     """
-    for held in _held:
-        if not held.lock.stands():
-            raise UsageError(f"{held.folder}: the folder was removed while this command was at work in it")
+    for folder, lock, _ in _held:
+        if not lock.stands():
+            raise UsageError(f"{folder}: the folder was removed while this command was at work in it")
 
 
 def leave(*, refused: bool) -> None:
     """Release all folders of this process; with `refused` remove folders that were made for nothing."""
     while _held:
-        held = _held.pop()
-        if refused and held.made and held.lock.stands() and _bare(held.folder):
-            _remove(held)
-        held.lock.release()
+        folder, lock, made = _held.pop()
+        if refused and made and lock.stands() and _bare(folder):
+            shutil.rmtree(folder)
+            with contextlib.suppress(OSError):  # another run is there by now
+                for path in made[1:]:
+                    path.rmdir()
+        lock.release()
 
 
 def _claim_or_refuse(folder: Path, *, below: bool = True) -> None:
@@ -202,12 +194,3 @@ def _bare(folder: Path) -> bool:
     """Whether `folder` has no work of a run: settings, a log and a lock do not count."""
     files = [path for path in folder.rglob("*") if not path.is_dir()]
     return all(path.name in _WITHOUT_WORTH or path.suffix == ".log" or path.parent.name == ".hydra" for path in files)
-
-
-def _remove(held: _Held) -> None:
-    for path in sorted(held.folder.rglob("*"), reverse=True):  # the content of a folder comes before it
-        path.rmdir() if path.is_dir() else path.unlink()
-    for path in held.made:
-        if any(path.iterdir()):
-            break
-        path.rmdir()

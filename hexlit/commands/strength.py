@@ -10,11 +10,12 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.command_line import refuse_tensorboard, refuse_unused
-from hexlit.commands.run_folder import PARTS_FILE, RESULTS_FILE, refuse_changes, resumed_arguments, resumed_folder
+from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
-from hexlit.settings import Settings, number, one_of
+from hexlit.settings import Settings, check_word, number, one_of
 from hexlit.training.config import LoggerConfig
+from hexlit.tuning.space import quoted
 
 KINDS = ("truth", "search")
 MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger", "where=", "workers=", "ray.")
@@ -88,23 +89,14 @@ def main(argv: list[str]) -> int:
 
 
 def arguments(argv: list[str]) -> list[str]:
-    """`argv`; with `resume=FOLDER` the settings of that measurement, then those of `argv`.
+    """`argv` for Hydra, with the folder; with `resume=FOLDER` the settings of that measurement, then those of `argv`.
 
     Raises:
         UsageError: the folder holds no measurement, or the overrides change its settings.
     """
-    folder = resumed_folder(argv)
-    if folder is None:
-        return argv
-    refuse_changes(
-        argv,
-        MAY_CHANGE,
-        "a measurement continues with its own settings; only json, markdown, report, accelerator, logger and its place "
-        "(where, workers, ray) may change",
-    )
-    if not any((folder / name).is_file() for name in (PARTS_FILE, RESULTS_FILE)):
-        raise UsageError(f"resume={folder}: no folder of a strength run (it has no {PARTS_FILE} and no {RESULTS_FILE})")
-    return resumed_arguments(argv)
+    folders = [word.removeprefix("output=").strip("'\"") for word in argv if word.startswith("output=")]
+    place = [f"hydra.run.dir={quoted(folders[-1])}"] if folders and folders[-1] != "null" else []
+    return resumed_arguments([*argv, *place] if resumed_folder(argv) is None else argv, MAY_CHANGE)
 
 
 def strength(config: DictConfig) -> None:
@@ -123,11 +115,11 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
     Raises:
         UsageError: there is no such setting, or its value is out of range.
     """
-    known = {one.name for one in fields(StrengthConfig)} - _OF_COMMAND
-    for name in settings.keys() - known:
-        raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
+    known = sorted({one.name for one in fields(StrengthConfig)} - _OF_COMMAND)
+    for name in settings:
+        check_word("evaluate", name, known)
     chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
-    refuse_unused(chosen.where, chosen.ray, chosen.accelerator, settings)
+    refuse_unused(chosen, settings)
     from hexlit.commands.strength_run import evaluated
 
     return evaluated(chosen)

@@ -2,16 +2,16 @@
 
 import io
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.commands.command_line import choices
 from hexlit.commands.report_files import write_beside
-from hexlit.commands.tasks import known_tasks
-from hexlit.errors import NO_WINDOWS, UsageError
+from hexlit.commands.tasks import found, known_tasks
+from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def train_task(
     Output for people goes to `console`, None for the terminal; only the first of several ranks shows anything. At the
     end a report is written there, unless `settings` turn it off.
     """
-    if sys.platform == "win32":
-        raise UsageError(NO_WINDOWS)
     started = time.monotonic() if started is None else started
-    begun = known_tasks()[settings.task].begin(settings)
+    entry = known_tasks()[settings.task]
+    begun = entry.begin(settings)
+    status = getattr(begun[0], "status", str) if begun else str
 
     from rich.console import Console
 
@@ -48,52 +48,41 @@ def train_task(
     writes = ranks().writes
     console = console or (Console() if writes else Console(file=io.StringIO()))
     title = f"hexlit train · {settings.name}"
-    with Waiting(title, "loading PyTorch", begun.status, console=console) as waiting:
+    say = partial(console.print, soft_wrap=True, highlight=False, markup=False)
+    with Waiting(title, "loading PyTorch", status, console=console) as waiting:
         from hexlit.accelerate.profile import build_profile
         from hexlit.reporting.progress import TrainingProgress
         from hexlit.training.run import HasEndedError, RunOptions, run
 
         waiting.what = "setting up"
-        task = begun.make(console)  # imports the task
-        callbacks = [*callbacks, *_own_callbacks(settings)]
-        trainer = settings.trainer
+        task = found(entry.make)(settings, console, *begun)  # imports the task
+        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=trial)
+        options = RunOptions(
+            callbacks=[*callbacks, *_own_callbacks(settings)],
+            run_name=run_name,
+            started=started,
+            trial=trial,
+            saved=saved,
+            facts=choices(),
+            tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
+        )
 
         def display_from(epoch: int) -> TrainingProgress:
-            return TrainingProgress(
-                trainer.max_epochs,
-                max_time=trainer.max_seconds,
-                first_epoch=epoch,
-                title=title,
-                console=console,
-                after=waiting,
-            )
+            most, shown = settings.trainer, {"title": title, "console": console, "after": waiting}
+            return TrainingProgress(most.max_epochs, max_time=most.max_seconds, first_epoch=epoch, **shown)  # type: ignore[arg-type]
 
-        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=trial)
         try:
-            summary = run(
-                settings,
-                task,
-                folder,
-                profile,
-                display_from,
-                RunOptions(
-                    callbacks=callbacks,
-                    run_name=run_name,
-                    started=started,
-                    trial=trial,
-                    saved=saved,
-                    facts=choices(),
-                    tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
-                ),
-            )
+            summary = run(settings, task, folder, profile, display_from, options)
         except HasEndedError as ended:
-            summary = dict(ended.args[0])
-            console.print(_told(summary), soft_wrap=True, highlight=False, markup=False)
-            return summary
+            reached = ended.args[0].get("strength") or ended.args[0].get("val") or {}
+            shown = (f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
+            told = f"This run has done all its {ended.args[0]['epochs']} epochs, with {', '.join(shown)}"
+            say(f"{told}. A larger trainer.max_epochs trains on.")
+            return dict(ended.args[0])
     if settings.report and writes:
         path = write_beside(folder)
         if path is not None and not trial:
-            console.print(f"Report: {os.path.relpath(path)}", soft_wrap=True, highlight=False, markup=False)
+            say(f"Report: {os.path.relpath(path)}")
     return summary
 
 
@@ -108,24 +97,12 @@ def _own_callbacks(settings: RunConfig) -> "list[L.Callback]":
 
     result = []
     for name, node in settings.callbacks.items():
-        target = node.get("_target_") if isinstance(node, dict) else None
         key = f"callbacks.{name}._target_"
-        if not isinstance(target, str):
-            raise UsageError(f"{key}: name the class of the callback, +{key}=package.Class")
+        target = node.get("_target_") if isinstance(node, dict) else None
         try:
-            known = issubclass(get_class(target), L.Callback)  # nothing else is ever called
-            made = instantiate(node) if known else None
+            if not issubclass(get_class(str(target)), L.Callback):  # nothing else is ever called
+                raise TypeError("must be a subclass of lightning.Callback")
+            result.append(instantiate(node))
         except Exception as error:
             raise UsageError(f"{key}={target}: {error.__cause__ or error}") from error
-        if made is None:
-            raise UsageError(f"{key}={target}: must be a subclass of lightning.Callback")
-        result.append(made)
     return result
-
-
-def _told(summary: dict[str, Any]) -> str:
-    """That the run has ended, and with what."""
-    reached = summary.get("strength") or summary.get("val") or {}
-    figures = ", ".join(f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
-    with_what = f", with {figures}" if figures else ""
-    return f"This run has done all its {summary['epochs']} epochs{with_what}. A larger trainer.max_epochs trains on."

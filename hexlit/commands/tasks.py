@@ -1,7 +1,7 @@
 """The table of tasks for `hexlit train task=NAME`. Nothing heavy is imported until a task is chosen."""
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -14,16 +14,6 @@ from hexlit.commands.application import register_schema
 from hexlit.outside import TASK_GROUP, entry_points_of
 
 DEFAULT = "hex"
-
-
-@dataclass(frozen=True)
-class Begun:
-    """A task whose prelude is running."""
-
-    make: Callable[[Any], Any]
-    """Makes the task, `make(console)`; imports heavy modules."""
-    status: Callable[[], str]
-    """The prelude's present activity, in a few words; may be empty."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +42,9 @@ class TaskEntry:
     conf: str | None = None
     """Package with the YAML files of an external task, such as `mine.conf`: `task/NAME.yaml` and others."""
 
-    def begin(self, settings: Any) -> "Begun":
-        """Run the prelude, and return the maker of the task."""
-        begun = () if self.prelude is None else (found(self.prelude)(settings),)
-        status = getattr(begun[0], "status", str) if begun else str
-        return Begun(lambda console: found(self.make)(settings, console, *begun), status)
+    def begin(self, settings: Any) -> tuple[Any, ...]:
+        """Run the prelude; returns what `make` gets of it."""
+        return () if self.prelude is None else (found(self.prelude)(settings),)
 
 
 TASKS = {
@@ -118,17 +106,11 @@ def register(arguments: Sequence[str] | None = None) -> None:
     By default these are the tasks in `arguments` and the default one. All tasks are registered without arguments, for
     `--info`, and for an unknown name. Registering more than needed would slow the command line down.
     """
-    named = {DEFAULT} if arguments is None else {DEFAULT, *_named(arguments)}
+    given = [one.removeprefix("task=").strip("'\"") for one in arguments or () if one.startswith("task=")]
+    named = {DEFAULT, *(name for names in given for name in names.split(",") if name)}
     few = arguments is not None and named <= TASKS.keys() and "--info" not in arguments
     for name in named if few else known_tasks():
         if name not in TaskConfigs.entries:
-            TaskConfigs.entries[name] = entry = known_tasks()[name] if name not in TASKS else TASKS[name]
+            TaskConfigs.entries[name] = entry = TASKS[name] if name in TASKS else known_tasks()[name]
             register_schema(name, found(entry.settings))
     Plugins.instance().register(TaskConfigs)
-
-
-def _named(arguments: Sequence[str]) -> Iterator[str]:
-    """The tasks in `arguments`."""
-    for argument in arguments:
-        if argument.startswith("task="):
-            yield from (name for name in argument.removeprefix("task=").strip("'\"").split(",") if name)

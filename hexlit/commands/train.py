@@ -5,7 +5,7 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
@@ -13,7 +13,7 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.composing import flags_and_overrides
-from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
+from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments
 from hexlit.commands.run_folder import check, claim, requeued, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
@@ -54,17 +54,16 @@ def best_arguments(argv: list[str]) -> list[str]:
     path = Path(value).resolve()
     path = path if path.suffix == ".yaml" else path / "best.yaml"
     result = read_yaml(path) if value else None
-    if not isinstance(result, dict) or not isinstance(result.get("overrides"), list):
+    if not isinstance(result, dict) or "overrides" not in result:
         raise UsageError(f"best={value}: no sweep with a best trial ({path} names no overrides); best=null is none")
-    overrides = [str(override) for override in result["overrides"]]
     own = [argument for argument in argv if argument not in named]
     keys = {argument.lstrip("+").partition("=")[0] for argument in own}
-    taken = [override for override in overrides if override.lstrip("+").partition("=")[0] not in keys]
+    taken = [one for one in map(str, result["overrides"]) if one.lstrip("+").partition("=")[0] not in keys]
     return [*taken, *own, f"best={quoted(str(path.parent))}"]
 
 
-def train(config: DictConfig) -> Any:
-    """Train with the composed configuration; in a sweep the value(s) of the trial are returned."""
+def train(config: DictConfig) -> None:
+    """Train with the composed configuration."""
     began = time.monotonic()
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
@@ -82,10 +81,13 @@ def train(config: DictConfig) -> Any:
     refuse_without_effect(settings)
     settings.check_installed()
     if ticket is not None:
-        refuse_in_a_sweep(settings.accelerator.devices)
+        devices = settings.accelerator.devices
+        if (devices or 1) > 1 or ranks().several:
+            raise UsageError(f"accelerator.devices={devices}: a trial of a sweep trains on one device; leave it out")
         from hexlit.commands.trial_training import train_trial
 
-        return train_trial(settings, folder, ticket)
+        train_trial(settings, folder, ticket)
+        return
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
     if job:
         settings.resume = requeued(folder)
@@ -96,7 +98,6 @@ def train(config: DictConfig) -> Any:
     again = f"hexlit train {shlex.join([f'resume={place}'])}"
     with says_how_to_continue("hexlit train", lambda: f"the run is in {place}", lambda: again):
         train_kept(config, settings, folder, started=began)
-    return None
 
 
 def refuse_sweep(settings: RunConfig, right: str) -> None:
@@ -104,10 +105,10 @@ def refuse_sweep(settings: RunConfig, right: str) -> None:
     from hydra.core.hydra_config import HydraConfig
 
     chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
-    if settings.resume is None and (chosen != "none" or settings.sweep.resume or settings.sweep.join):
-        way = "sweep.resume=true" if settings.sweep.resume else "sweep.join=true"
-        what = f"sweep={chosen}" if chosen != "none" else way
-        raise UsageError(f"{what}: a sweep is run by {right}")
+    asked = {f"sweep={chosen}": chosen != "none", "sweep.resume=true": settings.sweep.resume}
+    for what, is_asked in (asked | {"sweep.join=true": settings.sweep.join}).items():
+        if is_asked and settings.resume is None:
+            raise UsageError(f"{what}: a sweep is run by {right}")
 
 
 def refuse_without_effect(settings: RunConfig) -> None:
@@ -138,20 +139,17 @@ def train_kept(
     write_settings = settings_writer(config, folder)
     if settings.resume is None and ranks().writes:
         write_settings()
-    saved = after_the_first(write_settings)
     with other_ranks(settings.accelerator.devices, folder):
-        train_task(settings, folder, started=started, console=console, saved=saved)
+        train_task(settings, folder, started=started, console=console, saved=after_the_first(write_settings))
 
 
 def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:
     """Calls `write_settings` at the first checkpoint of a run."""
-    written = False
+    first = iter([write_settings])
 
     def saved(path: Path) -> None:
-        nonlocal written
         check()
-        if path.name == "last.ckpt" and not written:
-            write_settings()
-            written = True
+        if path.name == "last.ckpt":
+            next(first, lambda: None)()
 
     return saved

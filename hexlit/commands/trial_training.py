@@ -23,19 +23,22 @@ from hexlit.tuning.pruning import Pruning
 from hexlit.tuning.trial import RunningTrial, TrialTicket, running_trial
 
 
-def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> float | list[float] | None:
-    """Work on the trial of `ticket` in `folder`; returns its value or values, None when it was pruned."""
-    if settings.logger.wandb.group is None:
-        settings.logger.wandb.group = ticket.group
+def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> None:
+    """Work on the trial of `ticket` in `folder`."""
+    settings.logger.wandb.group = settings.logger.wandb.group or ticket.group
     began = time.monotonic()
-    with running_trial(ticket, lambda error: micro_batch_of(settings, error)) as trial:
+
+    def micro_batch(error: Exception) -> int | None:
+        """Examples that went through the network at once when memory ran out; None for another error."""
+        full = is_out_of_memory(error)
+        return build_profile(settings.hardware, settings.device_defaults).micro_batch if full else None
+
+    with running_trial(ticket, micro_batch) as trial:
         for number in range(trial.seeds_ended, ticket.seeds):
             train_seed(settings, folder, trial, number)
             if trial.pruned:
                 break
         trial.note(seconds=round(time.monotonic() - began, 3))
-        values = trial.values if not trial.pruned else []
-    return None if not values else values[0] if len(values) == 1 else values
 
 
 def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: int) -> None:
@@ -55,12 +58,11 @@ def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: i
             f"sweep.monitor={trial.ticket.monitor}: is not measured in epochs; name another, or choose "
             "hydra/sweeper/pruner=none"
         )
-    memory = summary["memory"]
-    trial.note(**{name: value for name, value in memory.items() if value is not None})
+    trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
     trial.end_seed(values, pruning.epochs, epochs)
     if trial.pruned:
-        seeds_left = trial.ticket.seeds - number - 1
-        trial.note(saved_seconds=round(time_left(summary, settings.trainer, pruning.epochs, seeds_left), 3))
+        left = time_left(summary, settings.trainer, pruning.epochs, trial.ticket.seeds - number - 1)
+        trial.note(saved_seconds=round(left, 3))
 
 
 def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, seeds_left: int) -> float:
@@ -113,13 +115,6 @@ class WandbNotes(L.Callback):
         """Note that it failed, and why."""
         reason = (str(exception).splitlines() or [""])[0]
         note_in_wandb(trainer.loggers, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
-
-
-def micro_batch_of(settings: RunConfig, error: Exception) -> int | None:
-    """Examples that went through the network at once when `error` came; None if it is not about memory."""
-    if not is_out_of_memory(error):
-        return None
-    return build_profile(settings.hardware, settings.device_defaults).micro_batch
 
 
 def numbers(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:

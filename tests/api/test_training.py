@@ -70,7 +70,7 @@ def test_what_white_sees_is_told_in_cells_of_the_board(run: Run) -> None:
 def test_the_model_is_measured_anew(run: Run) -> None:
     found = run.evaluate(positions=12, simulations=[2], games=8)
     assert [row["simulations"] for row in found["openings"]["levels"]] == [0, 2]
-    with pytest.raises(hexlit.UsageError, match="simulation=3: there is no such setting; choose from .*simulations"):
+    with pytest.raises(hexlit.UsageError, match="evaluate=simulation: choose one of .*simulations"):
         run.evaluate(simulation=3)
 
 

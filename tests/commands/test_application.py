@@ -92,10 +92,16 @@ def test_a_value_may_hold_blanks_as_the_shell_passes_them() -> None:
         ("bord=7", "unknown key 'bord': did you mean 'board'?"),
         ("engine.pwer=7", "unknown key 'engine.pwer': did you mean 'engine.power'?"),
         ("lr=7", "unknown key 'lr': did you mean 'engine.lr'?"),
-        ("engine.zzzzz=7", "unknown key 'engine.zzzzz': the keys of 'engine' are engine.power, engine.lr"),
+        ("engine.zzzzz=7", "unknown key 'engine.zzzzz': the keys are engine.power, engine.lr"),
         ("board.x=7", "board.x=7: Value '{}' of type 'dict' could not be converted to Integer"),
-        ("+extra=7", "unknown key 'extra': the keys are board, engine, fast, name, target"),
-        ("~board", "~board: no setting can be removed; give it another value, board=VALUE"),
+        (
+            "+extra=7",
+            "extra: settings are neither added nor removed; the keys here are board, engine, fast, name, target",
+        ),
+        (
+            "~board",
+            "board: settings are neither added nor removed; the keys here are board, engine, fast, name, target",
+        ),
         ("~engine.lr", "~engine.lr: Engine (DictConfig) does not support deletion"),
         ("engine=huge", "engine=huge: there is no such option; choose from large, small"),
         ("board=abc", "board=abc: Value 'abc' of type 'str' could not be converted to Integer"),
@@ -104,9 +110,6 @@ def test_a_value_may_hold_blanks_as_the_shell_passes_them() -> None:
         ("board=20", "board=20: at most 19"),
         ("target=???", "target has no value: add target=VALUE"),
         ("name=${nowhere}", "name: Interpolation key 'nowhere' not found"),
-        ("word", "'word' is not an override: write KEY=VALUE or GROUP=OPTION"),
-        ("=", "'=' is not an override: write KEY=VALUE or GROUP=OPTION"),
-        ("name=ä1", "cannot read 'name=ä1': a value with special characters needs quotes, 'name=\"ä1\"'"),
         ("--fast", "unknown flag --fast: settings have no dashes, as in fast=VALUE"),
     ],
 )
@@ -118,7 +121,9 @@ def test_a_mistake_is_one_line_that_says_what_is_right(
     assert seen == []
 
 
-@pytest.mark.parametrize("override", ["name=[a", "name=a,b", "engine=3", "board@x=3", "--cfg=nope", "--resolve"])
+@pytest.mark.parametrize(
+    "override", ["word", "=", "name=ä1", "name=[a", "name=a,b", "engine=3", "board@x=3", "--cfg=nope", "--resolve"]
+)
 def test_what_hydra_refuses_is_one_line_too(override: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(remember, "sample", ["target=t", override]) == 2
     assert len(one_line(capsys)) > 10

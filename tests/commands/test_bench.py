@@ -50,7 +50,7 @@ def test_json_on_the_terminal_is_json_alone(capfd: pytest.CaptureFixture[str]) -
         (["json=true", "markdown=true"], "output=FOLDER"),
         (["write=a/accelerator/x.yaml"], "only what=batch"),
         (["what=batch", "write=tuned.yaml"], "in a folder named accelerator"),
-        (["what=games", "output=/dev/null/x"], "output=/dev/null/x: cannot be written"),
+        (["what=games", "output=/dev/null/x"], "/dev/null/x: Not a directory"),
         (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
     ],
 )

@@ -39,7 +39,7 @@ def test_its_figures_are_columns_of_the_metrics_and_its_arguments_are_settings()
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["+callbacks.mine.power=1"], "callbacks.mine._target_: name the class of the callback"),
+        (["+callbacks.mine.power=1"], "callbacks.mine._target_=None: "),
         (["+callbacks.mine._target_=os.getcwd"], "callbacks.mine._target_=os.getcwd: "),
         (["+callbacks.mine._target_=pathlib.Path"], "must be a subclass of lightning.Callback"),
         (["+callbacks.mine._target_=my_callbacks.Nothing"], "callbacks.mine._target_=my_callbacks.Nothing: "),

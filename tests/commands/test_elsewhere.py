@@ -10,10 +10,8 @@ from hexlit.arena import measures
 from hexlit.arena.config import SprtConfig
 from hexlit.arena.matches import Block, MatchWorker
 from hexlit.commands import kernels, strength
-from hexlit.commands.command_line import refuse_unused
 from hexlit.commands.match import MatchConfig, main
 from hexlit.commands.match_run import games_at_once
-from hexlit.commands.strength import StrengthConfig
 from tests.cluster.fake_ray import FakeRay, stand_in
 from tests.commands.test_match import TINY, played, write_checkpoint
 from tests.commands.test_train import as_a_process
@@ -127,17 +125,6 @@ def test_strength_that_was_begun_here_continues_there(
     here, there = (json.loads((tmp_path / name / "strength.json").read_text()) for name in ("here", "there"))
     assert there["device"] == f"{here['device']}; cpu, 1 threads"
     assert there | {key: here[key] for key in ("where", "workers", "device")} == here
-
-
-def test_threads_that_no_actor_gets_are_said(caplog: pytest.LogCaptureFixture) -> None:
-    config = StrengthConfig(checkpoint="net.ckpt", where="ray")
-    config.accelerator.threads = 1
-    refuse_unused(config.where, config.ray, config.accelerator, [])
-    assert caplog.records == []
-    config.accelerator.threads = 4
-    refuse_unused(config.where, config.ray, config.accelerator, [])
-    told = [record.getMessage() for record in caplog.records]
-    assert told == ["accelerator.threads=4 is for this process; a task has as many as ray.cpus=1"]
 
 
 def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,7 +123,7 @@ def words(command: str) -> list[str]:
     return shlex.split(command)[1:]
 
 
-EXAMPLES = [example.command for command in COMMANDS for example in taken(command).examples]
+EXAMPLES = [example for command in COMMANDS for example, _ in taken(command).examples]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -249,8 +249,8 @@ def test_a_checkpoint_that_is_none_ends_the_conversation_with_one_line(tmp_path:
 @pytest.mark.parametrize(
     ("overrides", "part"),
     [
-        ([], "player=network checkpoint=None: no network comes along with this hexlit"),
-        (["player=rollouts", "checkpoint=x.ckpt"], "need none"),
+        ([], "checkpoint=null: no network comes along with this hexlit"),
+        (["player=rollouts", "checkpoint=x.ckpt"], "no network plays; leave one out"),
         (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
         (["checkpoint=."], "this folder has no checkpoints/best.ckpt"),
     ],

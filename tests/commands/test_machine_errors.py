@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands import run_folder
+from hexlit.commands.application import machine_error
 from hexlit.commands.games import main as games
 from hexlit.commands.train import after_the_first
 from hexlit.commands.train import main as train
-from hexlit.commands.user_errors import machine_error
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable
@@ -59,8 +59,6 @@ def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp
         shutil.rmtree(folder)
         with pytest.raises(UsageError, match="the folder was removed while this command was at work in it"):
             after_the_first(lambda: None)(folder / "last.ckpt")
-        missing = machine_error(FileNotFoundError(errno.ENOENT, "No such file", str(folder / "games.csv")))
-        assert "the folder was removed" in str(missing)
         folder.mkdir()
         (folder / ".lock").touch()  # another one's
         with pytest.raises(UsageError, match="was removed"):

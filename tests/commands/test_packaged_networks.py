@@ -17,7 +17,8 @@ from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
 from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
-from hexlit.commands.players import load_evaluators, network_judge
+from hexlit.commands.players import PlayerFactory, network_judge
+from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.nets.test_evaluator import plain, random_positions
 from tests.tasks.hex.stand_ins import put_networks
@@ -79,7 +80,7 @@ def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> N
 def test_without_packaged_networks_play_and_htp_are_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_networks(monkeypatch, tmp_path / "none")
     assert next(iter(shared_by_all(PlayConfig()).roster.offers)) == "rollouts"
-    with pytest.raises(hexlit.UsageError, match="no network comes along with this hexlit; add checkpoint=FILE"):
+    with pytest.raises(hexlit.UsageError, match="no network comes along with this hexlit; name one"):
         HtpConfig()
 
 
@@ -96,7 +97,7 @@ def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> Non
 def test_players_of_a_match_have_their_names() -> None:
     specs = [parse_player("checkpoint=hexlit:small simulations=8"), parse_player("policy=hexlit:medium")]
     assert [spec.label for spec in specs] == ["hexlit-small@8", "policy-hexlit-medium"]
-    found = load_evaluators([spec.source for spec in specs], EAGER, board=None)
+    found = PlayerFactory(specs, SearchConfig(), EAGER, board=None, seed=1).networks
     assert {network.size for network in found.values()} == {3}
     assert {name: network.loaded.swap for name, network in found.items()} == {
         "hexlit:small": False,

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands import bench
-from hexlit.commands.plan import main
-from hexlit.planning.plan import Pace
+from hexlit.commands.plan import main, read_pace
 from tests.planning.test_plan import PACE
 
 
@@ -66,13 +65,13 @@ def test_people_see_what_limits_and_what_a_change_would_bring(rates: str, capfd:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["experiment=hex5"], "rates=FOLDER: name the output of hexlit bench"),
-        (["rates=nowhere"], "rates=nowhere: cannot be read"),
+        (["experiment=hex5"], "FOLDER writes them"),
+        (["rates=nowhere"], "rates=nowhere: has no figures of what=pace"),
         (["RATES", "hosts=-1"], "hosts=-1: must be 0 or more"),
-        (["RATES", "hosts=0", "workers=0"], "no process would play"),
-        (["RATES", "hosts=1000"], "2000 processes: selfplay.games=128 leaves some without a game"),
+        (["RATES", "hosts=0", "workers=0"], "0 processes: from 1 to selfplay.games="),
+        (["RATES", "hosts=1000"], "2000 processes: from 1 to selfplay.games=128 can play"),
         (["RATES", "target.games=5", "target.epochs=5"], "choose one of them"),
-        (["RATES", "target.score=0.5"], "belong together"),
+        (["RATES", "target.score=0.5"], "target.run=None: no strength"),
         (["RATES", "data=games", "data.path=x"], "a plan is of self-play"),
     ],
 )
@@ -88,7 +87,7 @@ def test_the_bench_measures_what_a_plan_reads(tmp_path: Path) -> None:
     small = ["board=3", "net.channels=8", "net.blocks=[1]", "selfplay.games=8", "search.simulations=4"]
     asked = ["what=pace", "experiment=hex5", "repeats=2", "seconds=0.01", f"output={tmp_path}", *small]
     assert bench.main([*asked, "accelerator=cpu", "accelerator.threads=1"]) == 0
-    pace = Pace.read(tmp_path)
-    assert {actor.games for actor in pace.actors} == {8, 2, 1}
+    pace = read_pace(str(tmp_path))
+    assert {actor["games"] for actor in pace.actors} == {8, 2, 1}
     assert 1 <= pace.positions_per_game <= 9
     assert pace.training_threads == 1

@@ -45,10 +45,10 @@ def test_a_game_against_a_player(you: str, monkeypatch: pytest.MonkeyPatch, caps
 @pytest.mark.parametrize(
     ("you", "said"),
     [
-        ("black", "You play Black (X) against network (hexlit:medium), who plays White (O)."),
-        ("white", "You play White (O) against network (hexlit:medium), who plays Black (X)."),
-        ("both", "You play both sides; hints come from network (hexlit:medium)."),
-        ("none", "network (hexlit:medium) plays both sides."),
+        ("black", "You play black (Black: X, White: O); network (hexlit:medium) plays the rest."),
+        ("white", "You play white (Black: X, White: O); network (hexlit:medium) plays the rest."),
+        ("both", "You play both sides; network (hexlit:medium) plays the rest."),
+        ("none", "You play none (Black: X, White: O); network (hexlit:medium) plays the rest."),
     ],
 )
 def test_the_greeting_says_who_plays_and_how_to_read_the_board(
@@ -69,7 +69,7 @@ def test_the_greeting_names_the_network(
     overrides: dict[str, Any], network: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     play.greet(play.PlayConfig(**overrides))
-    assert f"against network ({network})" in capsys.readouterr().out
+    assert f"network ({network}) plays" in capsys.readouterr().out
 
 
 def test_resigning_and_leaving(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

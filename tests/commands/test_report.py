@@ -174,8 +174,6 @@ def test_a_bare_path_becomes_the_folder(argv: list[str], expected: list[str]) ->
         ([], "folder=null: there is no run and no sweep below runs; name the folder of one"),
         (["empty"], "folder=empty: holds no run, sweep, match or strength run"),
         (["run", "watch=true"], "watch=true: run holds a run; only a sweep is watched"),
-        (["a", "b"], "a b: name one folder"),
-        (["a", "folder=b"], "a folder=b: name one folder"),
         (["empty", "rows=0"], "rows=0: must be 1 or more"),
         (["empty", "json=true", "watch=true"], "json=true, watch=true: choose one of the two"),
         (["empty", "json=maybe"], "json=maybe: Value 'maybe' is not a valid bool"),

@@ -1,5 +1,6 @@
 """Reports beside what they are about: which folder holds what, and that a report never fails a run."""
 
+import json
 import logging
 import re
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands.report_files import kind_of, names_of_runs, newest, write_beside
+from hexlit.commands.report_files import kind_of, newest, write_beside
 from hexlit.errors import UsageError
 from tests.reporting.documents import checked, make_match, make_run
 
@@ -52,14 +53,14 @@ def test_a_strength_run_without_a_result_names_the_command_that_continues(
     Path("s").mkdir()
     Path("s/parts.json").touch()
     assert main(["report", "s"]) == 2
-    said = "folder=s: this measurement has not ended; continue with hexlit strength resume=s"
+    said = "s: has not ended; continue with hexlit strength resume=s"
     assert capsys.readouterr().err == f"hexlit report: {said}\n"
 
 
 def test_a_page_goes_to_the_file_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     make_run(Path("a"))
     assert main(["report", "a", "output=/dev/null/page.html"]) == 2
-    assert "output=/dev/null/page.html: cannot be written" in capsys.readouterr().err
+    assert "/dev/null: " in capsys.readouterr().err
     assert main(["report", "a", "output=page.html"]) == 0
     assert capsys.readouterr().out == "page.html\n"
     assert "trainer.max_epochs" in checked(Path("page.html").read_text()).text
@@ -113,7 +114,7 @@ def test_workers_are_compared_by_their_measured_efficiency() -> None:
         (["runs=[a,m]"], "m holds a match; only runs are compared"),
         (["a", "watch=true"], "only a sweep is watched"),
         (["a", "epochs=[0]"], "epochs=[0]: each must be 1 or more"),
-        (["a", "runs=[a,a]"], "choose one of the two"),
+        (["a", "runs=[a,a]"], "folder, runs, wandb: choose one of them"),
         (["empty"], "folder=empty: holds no run"),
     ],
 )
@@ -148,7 +149,7 @@ def test_as_json_the_summary_is_printed_and_nothing_is_written(capsys: pytest.Ca
     folder = make_run(Path("a"))
     before = sorted(folder.rglob("*"))
     assert main(["report", "a", "json=true"]) == 0
-    assert capsys.readouterr().out.strip() == (folder / "summary.json").read_text()
+    assert json.loads(capsys.readouterr().out) == json.loads((folder / "summary.json").read_text())
     assert sorted(folder.rglob("*")) == before
 
 
@@ -159,11 +160,3 @@ def test_a_report_that_cannot_be_made_is_one_warning(caplog: pytest.LogCaptureFi
     assert len(caplog.records) == 1
     assert "report.html was not written" in caplog.text
     assert not (folder / "report.html").exists()
-
-
-def test_compared_runs_are_called_by_their_names_and_by_their_folders_where_these_are_the_same() -> None:
-    folders = [Path("/r/hex5/1"), Path("/r/mynet/1"), Path("/r/hex5/2")]
-    assert names_of_runs(["hex5", "mynet", "hex5"], folders) == ["hex5 1", "mynet 1", "hex5 2"]
-    assert names_of_runs(["hex5", "mynet"], folders[:2]) == ["hex5", "mynet"]
-    assert names_of_runs(["hex5", "hex5"], folders[:2]) == ["hex5 hex5/1", "hex5 mynet/1"]
-    assert names_of_runs(["a", "a"], [Path("/r/a"), Path("/r/a")]) == ["a (1)", "a (2)"]

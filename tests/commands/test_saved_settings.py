@@ -51,16 +51,6 @@ def test_empty_torn_binary_and_tagged_settings_are_refused_in_one_line(content: 
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("kind", ["loop", "null"])
-def test_what_is_no_path_is_refused_in_one_line(kind: str, tmp_path: Path) -> None:
-    loop = tmp_path / "loop"
-    loop.symlink_to(loop)
-    named = {"loop": str(loop), "null": "a\0b"}[kind]
-    with pytest.raises(UsageError, match=r"^resume=.{1,200}: no folder can be found there") as refused:
-        resumed_arguments([f"resume={named}"])
-    assert len(str(refused.value)) < 300
-
-
 def test_the_settings_of_a_resume_are_written_once_and_after_its_first_checkpoint(tmp_path: Path) -> None:
     calls: list[str] = []
     saved = after_the_first(lambda: calls.append("written"))

@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_figures(
         (["checkpoint=x", "json=true", "markdown=true"], "choose one of them"),
         (["checkpoint=CHECKPOINT", "board=9"], "board=9: positions are solved on boards of 3 to 8"),
         (["checkpoint=CHECKPOINT", "what=search", "board=2"], "board=2"),
-        (["checkpoint=CHECKPOINT", "output=/dev/null/x"], "output=/dev/null/x: no run can be kept here"),
+        (["checkpoint=CHECKPOINT", "output=/dev/null/x"], "/dev/null/x: no run can be kept here"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -309,7 +309,7 @@ def test_a_mistake_in_predicting_is_one_line(
     mistakes = {
         "there is no such file": {"checkpoint": "none.ckpt"},
         "not a whole checkpoint": {"checkpoint": "torn.ckpt"},
-        "a network of task hex; files are predicted by those of classify, forecast": {"checkpoint": "hex.ckpt"},
+        "a network of task hex; this is for those of classify, forecast": {"checkpoint": "hex.ckpt"},
         "none.csv": {"source": "none.csv"},
         ".csv or .parquet": {"target": "out.xlsx"},
         "sauce": {"sauce": "x"},

@@ -83,8 +83,8 @@ def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         assert isinstance(schema, type)
         typed(config, schema)
 
-    def run(task: Any, config_name: str, argv: list[str], prepare: Any, command: str | None) -> int:
-        return original(check, config_name, argv, prepare, command)
+    def run(task: Any, config_name: str, argv: list[str], prepare: Any) -> int:
+        return original(check, config_name, argv, prepare)
 
     monkeypatch.setattr(application, "_run", run)
     # Hydra copies the store of all schemas for every command, though its copy is only read.

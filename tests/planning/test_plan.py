@@ -1,53 +1,34 @@
 """Measured rates: read, refused, and what follows from them; a plan beside what a pencil gives."""
 
-import json
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hexlit.errors import UsageError
-from hexlit.planning.plan import ActorRate, Machines, Pace, Plan
+from hexlit.planning.plan import Pace, PlanConfig, epoch_of
 
-PACE = Pace(2, [ActorRate(1, 64, 100.0), ActorRate(1, 4, 60.0), ActorRate(2, 64, 150.0)], 400.0, 2, 10.0, 3.0, 1e3, 1e6)
+
+def rate(processes: int, games: int, positions_per_second: float) -> dict[str, float]:
+    return {"processes": processes, "games": games, "positions_per_second": positions_per_second}
+
+
+PACE = Pace(2, [rate(1, 64, 100.0), rate(1, 4, 60.0), rate(2, 64, 150.0)], 400.0, 2, 10.0, 3.0, 1e3, 1e6)
 # 100 positions a second play, 400 train on a device; every game has 10 positions.
-EVEN = Pace(2, [ActorRate(1, 1, 100.0)], 400.0, 0, 10.0, 0.0, 1e3, 1e6)
-LOCAL = Machines(2, 2, 0, 2, 2, devices=1, scaling=0.5, bytes_per_second=1e12, latency=0.0)
+EVEN = Pace(2, [rate(1, 1, 100.0)], 400.0, 0, 10.0, 0.0, 1e3, 1e6)
+FAST: dict[str, Any] = {"gpu_scaling": 0.5, "network": 8e6, "latency": 0.0}
+LOCAL = PlanConfig(cores=2, workers=2, hosts=0, host_cores=2, host_workers=2, ahead=1, **FAST)
 REMOTE = replace(LOCAL, workers=0, hosts=4)
 # 4 s of play by two processes, 8 s of training
-PLAN = Plan(EVEN, EVEN, LOCAL, positions=800, games=64, trained=3200, ahead=1)
+WORK = {"positions": 800, "games": 64, "trained": 3200}
 
 
-def plan(rate: float | None = None, threads: int = 0, **changed: Any) -> Plan:
-    """`PLAN` with another rate of self-play, training that keeps `threads` busy, and other fields."""
-    pace = replace(EVEN, actors=[ActorRate(1, 1, rate or 100.0)], training_threads=threads)
-    return replace(PLAN, pace=pace, learner=pace, **changed)
-
-
-def test_it_reads_what_was_written(tmp_path: Path) -> None:
-    (tmp_path / "bench.json").write_text(json.dumps({"pace": asdict(PACE)}))
-    assert Pace.read(tmp_path) == Pace.read(tmp_path / "bench.json") == PACE
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "cannot be read"),
-        ("{", "no figures of what=pace"),
-        ("[]", "no figures of what=pace"),
-        (json.dumps({"pace": {"actors": []}}), "pace.cores=0: must be 1 or more"),
-        (json.dumps({"pace": asdict(PACE) | {"positions_per_game": 0}}), "pace.positions_per_game=0.0: must be"),
-        (json.dumps({"pace": asdict(PACE) | {"weights_bytes": None}}), "weights_bytes"),
-        (json.dumps({"pace": asdict(PACE) | {"actors": [asdict(ActorRate(2, 4, 1.0))]}}), "one process alone"),
-    ],
-)
-def test_what_cannot_be_used_is_refused_in_one_line(tmp_path: Path, content: str | None, said: str) -> None:
-    if content is not None:
-        (tmp_path / "bench.json").write_text(content)
-    with pytest.raises(UsageError, match=said) as error:
-        Pace.read(tmp_path)
-    assert str(error.value).startswith(f"rates={tmp_path}")
+def epoch(
+    machines: PlanConfig = LOCAL, positions_per_second: float = 100.0, threads: int = 0, **more: Any
+) -> dict[str, float]:
+    """The epoch with another rate of self-play, training that keeps `threads` busy, and other fields of the pace."""
+    work = WORK | {name: more.pop(name) for name in WORK if name in more}
+    pace = replace(EVEN, actors=[rate(1, 1, positions_per_second)], training_threads=threads, **more)
+    return epoch_of(machines, pace, pace, **work)
 
 
 def test_a_process_with_fewer_games_is_slower() -> None:
@@ -59,51 +40,51 @@ def test_busy_cores_slow_each_other_down_as_measured() -> None:
 
 
 def test_taking_turns_adds_up() -> None:
-    outcome = plan(ahead=0).outcome()
-    assert outcome.epoch_seconds == pytest.approx(12)
-    assert outcome.learner_busy == pytest.approx(8 / 12)
-    assert outcome.actors_busy == pytest.approx(4 / 12)
-    assert outcome.positions_per_second == pytest.approx(800 / 12)
-    assert outcome.staleness == 0
+    result = epoch(replace(LOCAL, ahead=0))
+    assert result["epoch_seconds"] == pytest.approx(12)
+    assert result["learner_busy"] == pytest.approx(8 / 12)
+    assert result["actors_busy"] == pytest.approx(4 / 12)
+    assert result["positions_per_second"] == pytest.approx(800 / 12)
+    assert result["staleness"] == 0
 
 
 @pytest.mark.row("E13")
 def test_self_play_ahead_costs_no_time_and_one_epoch_of_staleness() -> None:
-    outcome = PLAN.outcome()
-    assert outcome.epoch_seconds == pytest.approx(8)
-    assert outcome.learner_busy == pytest.approx(1)
-    assert outcome.staleness == 1
-    slow = plan(rate=25.0).outcome()
-    assert slow.epoch_seconds == pytest.approx(16)
-    assert slow.actors_busy == pytest.approx(1)
+    result = epoch()
+    assert result["epoch_seconds"] == pytest.approx(8)
+    assert result["learner_busy"] == pytest.approx(1)
+    assert result["staleness"] == 1
+    slow = epoch(positions_per_second=25.0)
+    assert slow["epoch_seconds"] == pytest.approx(16)
+    assert slow["actors_busy"] == pytest.approx(1)
 
 
 def test_further_hosts_play_side_by_side_until_training_is_the_limit() -> None:
-    def epoch(hosts: int, devices: int = 1) -> float:
-        return plan(rate=10.0, machines=replace(REMOTE, hosts=hosts, devices=devices)).outcome().epoch_seconds
+    def seconds(hosts: int, gpus: int = 1) -> float:
+        return epoch(replace(REMOTE, hosts=hosts, gpus=gpus), 10.0)["epoch_seconds"]
 
-    assert epoch(1) == pytest.approx(40)
-    assert epoch(2) == pytest.approx(20)
-    assert epoch(10) == epoch(20) == pytest.approx(8)
-    assert epoch(20, devices=3) == pytest.approx(4), "two more devices count half each"
+    assert seconds(1) == pytest.approx(40)
+    assert seconds(2) == pytest.approx(20)
+    assert seconds(10) == seconds(20) == pytest.approx(8)
+    assert seconds(20, gpus=3) == pytest.approx(4), "two more devices count half each"
 
 
 def test_weights_cross_the_network_once_for_each_host_and_records_once() -> None:
-    outcome = plan(machines=REMOTE).outcome()
-    assert outcome.games_per_epoch == pytest.approx(80)
-    assert outcome.bytes_per_second * outcome.epoch_seconds == pytest.approx(4 * 1e6 + 80 * 1000)
-    slow = plan(machines=replace(REMOTE, bytes_per_second=4e5)).outcome()
-    assert slow.epoch_seconds >= 10.2, "4 MB of weights and 80 kB of records at 400 kB/s"
+    result = epoch(REMOTE)
+    assert result["games_per_epoch"] == pytest.approx(80)
+    assert result["bytes_per_second"] * result["epoch_seconds"] == pytest.approx(4 * 1e6 + 80 * 1000)
+    slow = epoch(replace(REMOTE, network=3.2))
+    assert slow["epoch_seconds"] >= 10.2, "4 MB of weights and 80 kB of records at 400 kB/s"
 
 
 def test_each_process_plays_whole_games() -> None:
     """Eight positions a share, ten a game: a quarter more than asked. Of games of 10 ± 4, 27% are too short."""
-    small = plan(machines=REMOTE, positions=64, trained=64)
-    assert small.outcome().games_per_epoch == pytest.approx(8)
-    assert small.outcome().epoch_seconds == pytest.approx(0.16), "training is slower than the 0.1 s of each game"
-    uneven = replace(EVEN, positions_per_game_deviation=4.0)
-    assert replace(small, pace=uneven).outcome().games_per_epoch == pytest.approx(8 * 1.27, rel=0.02)
+    small = {"positions": 64, "trained": 64}
+    assert epoch(REMOTE, **small)["games_per_epoch"] == pytest.approx(8)
+    assert epoch(REMOTE, **small)["epoch_seconds"] == pytest.approx(0.16), "training is slower than the games' 0.1 s"
+    uneven = epoch(REMOTE, positions_per_game_deviation=4.0, **small)
+    assert uneven["games_per_epoch"] == pytest.approx(8 * 1.27, rel=0.02)
 
 
 def test_training_on_the_processor_shares_its_cores_with_self_play() -> None:
-    assert plan(threads=2).outcome().epoch_seconds == pytest.approx(12), "4 s and 8 s of both cores, whoever ends first"
+    assert epoch(threads=2)["epoch_seconds"] == pytest.approx(12), "4 s and 8 s of both cores, whoever ends first"

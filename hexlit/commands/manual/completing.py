@@ -1,5 +1,6 @@
 """The words that a shell offers after TAB: those that may stand there, and no others."""
 
+import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -64,26 +65,19 @@ def _values(found: Taken, key: str, value: str) -> list[str]:
     setting = next((setting for setting in _settings(found) if setting.key == key), None)
     if setting is None:
         return []
-    null = ["null"] if "None" in setting.type else []
     if setting.several and setting.choices:
         return [*(f"[{word}]" for word in setting.choices), f"[{','.join(setting.choices)}]"]
-    if setting.choices:
-        others = entry_points_of(setting.group).names - {*setting.choices} if setting.group else ()
-        return [*(word for word in setting.choices if not word.endswith(NUMBERED)), *sorted(others), *null]
-    if setting.type.startswith("bool"):
-        return ["true", "false", *null]
+    words = ("true", "false") if setting.type.startswith("bool") else setting.choices
+    if words:
+        others = entry_points_of(setting.group).names - {*words} if setting.group else ()
+        null = ["null"] if "None" in setting.type else []
+        return [*(word for word in words if not word.endswith(NUMBERED)), *sorted(others), *null]
     files = _files(value) if setting.type.startswith(("str", "Any")) else []
     return files or [shown(setting.value)]
 
 
 def _files(start: str) -> list[str]:
     """Files and folders whose path begins with `start`; folders end with a slash."""
-    folder, _, name = start.rpartition("/")
-    before = start[: len(start) - len(name)]
-    inside = Path(folder or ("/" if start.startswith("/") else "."))
-    try:
-        result = sorted(path for path in inside.iterdir() if path.name.startswith(name))
-    except OSError:
-        return []
-    visible = [path for path in result if " " not in path.name and (name or not path.name.startswith("."))]
-    return [f"{before}{path.name}{'/' if path.is_dir() else ''}" for path in visible]
+    head, name = start[: start.rfind("/") + 1], start.rpartition("/")[2]
+    result = sorted(glob.glob(f"{glob.escape(start)}*", include_hidden=name.startswith(".")))  # noqa: PTH207  # keeps ./ and //
+    return [f"{path}/" if Path(path).is_dir() else path for path in result if " " not in path.removeprefix(head)]

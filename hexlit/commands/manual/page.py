@@ -1,6 +1,8 @@
 """The text of `hexlit COMMAND --help`: examples, groups with their options, settings with their values and meanings."""
 
 import difflib
+import itertools
+import json
 import os
 import re
 import shutil
@@ -11,10 +13,9 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from typing import Any
 
-from hexlit.commands.application import is_mistake
+from hexlit.commands.application import explain, is_mistake
 from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.manual.taken import MISSING, Group, Setting, Taken, taken
-from hexlit.commands.user_errors import explain, one_line
 from hexlit.errors import UsageError
 
 HELP = ("-h", "--help")
@@ -30,9 +31,8 @@ OFTEN = (
 """Settings that users change first, beside those outside of all sections."""
 COLUMN = 32
 """Column of the meanings; a longer setting has its meaning below it."""
-BRIEF = 150
-"""Characters of a meaning in the overview, where its sentences allow."""
 NARROWEST = 24
+OWN = "settings (KEY=VALUE):"
 HANGING = " ", "hexlit "
 """Beginnings of a line of a command's purpose that is no part of a paragraph."""
 
@@ -60,7 +60,7 @@ def answer(command: str, arguments: Sequence[str]) -> int:
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"hexlit {command}: {one_line(explain(error, command, [*arguments]))}", file=sys.stderr)
+        print(f"hexlit {command}: {explain(error, command, [*arguments])}", file=sys.stderr)
         return 2
     try:
         print("\n".join(lines), flush=True)
@@ -76,26 +76,27 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
     """
     purpose, _, more = taken.text.partition("\n\n")
     lines = [*_text(purpose, width), "", "examples:"]
-    for example in taken.examples:
-        lines += _command(example.command, width)
-        lines += _wrapped(example.remark, width, " " * 6) if example.remark else []
+    for command, remark in taken.examples:
+        lines += _command(command, width) + (_wrapped(remark, width, " " * 6) if remark else [])
     lines += ["", *_text(more, width)] if more else []
     if taken.groups:
         lines += ["", *_wrapped("groups (GROUP=OPTION; in brackets, the one in use):", width)]
     for group in taken.groups:
         options = ", ".join(f"[{option}]" if option == group.chosen else option for option in group.options)
         lines += _row(group.name, options, width)
-    names = sorted({"", *(one.section for one in taken.settings)})
+    names = sorted({one.section for one in taken.settings} | {""})
     sections = {name: [one for one in taken.settings if one.section == name] for name in names}
-    if whole or len(taken.settings) <= MANY:
-        for name, settings in sections.items():
-            title = f"{name}: {shortened(taken.sections[name])}" if name else "settings (KEY=VALUE):"
-            lines += ["", *_wrapped(title, width), *_settings(settings, width)]
-    else:
+    parts = {f"{name}: {_sentences(taken.sections[name])[0]}" if name else OWN: sections[name] for name in names}
+    short = not whole and len(taken.settings) > MANY
+    if short:
         often = [one for one in taken.settings if one.section and any(fnmatch(one.key, key) for key in OFTEN)]
         title = f"settings that change most (KEY=VALUE); hexlit {taken.command} --help {ALL} has every one:"
-        lines += ["", *_wrapped(title, width), *_settings([*sections.pop(""), *often], width), ""]
-        lines += _wrapped("sections (SECTION.KEY=VALUE; in brackets, the number of their settings):", width)
+        parts = {title: [*sections.pop(""), *often]}
+    for title, settings in parts.items():
+        rows = (line for one in settings for line in _setting(one, width, brief=True))
+        lines += ["", *_wrapped(title, width), *rows]
+    if short:
+        lines += ["", *_wrapped("sections (SECTION.KEY=VALUE; in brackets, the number of settings):", width)]
         for name, settings in sections.items():
             left = f"  {name} ({len(settings)})".ljust(_column(width))
             about = _sentences(taken.sections[name])[0]
@@ -137,24 +138,13 @@ def _options(group: Group, width: int) -> list[str]:
 
 
 def _hint(taken: Taken, name: str) -> str:
-    for group in taken.groups:
-        if name in group.options:
-            return f"; it is an option: hexlit {taken.command} {group.name}={name} --help"
+    groups = [group for group in taken.groups if name in group.options]
+    if groups:
+        return f"; it is an option: hexlit {taken.command} {groups[0].name}={name} --help"
     known = [*(one.key for one in taken.settings), *(group.name for group in taken.groups), *taken.sections]
     near = [one for one in known if one.rpartition(".")[2] == name] or difflib.get_close_matches(name, known)
-    if near:
-        return f": did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?"
-    return f"; hexlit {taken.command} --help lists them"
-
-
-def shortened(text: str) -> str:
-    """As many sentences of `text` as make up a few lines, at least the first."""
-    kept, *others = _sentences(text)
-    for sentence in others:
-        if len(kept) + len(sentence) > BRIEF:
-            break
-        kept = f"{kept} {sentence}"
-    return kept
+    near_words = " or ".join(map(repr, dict.fromkeys(near)))
+    return f": did you mean {near_words}?" if near else f"; hexlit {taken.command} --help lists them"
 
 
 def _sentences(text: str) -> list[str]:
@@ -163,27 +153,19 @@ def _sentences(text: str) -> list[str]:
 
 def shown(value: Any) -> str:
     """A value as one writes it on the command line."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case float():
-            return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-        case list():
-            return f"[{','.join(map(shown, value))}]"
-        case dict():
-            return f"{{{', '.join(f'{key}: {shown(entry)}' for key, entry in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(shown, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {shown(entry)}' for key, entry in value.items())}}}"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"
     return str(value) or "''"
 
 
-def _settings(settings: Sequence[Setting], width: int) -> list[str]:
-    """Settings with the first sentences of their meanings."""
-    return [line for one in settings for line in _setting(one, width, brief=True)]
-
-
 def _setting(setting: Setting, width: int, *, brief: bool = False, indent: int = 2) -> list[str]:
-    meaning = shortened(setting.meaning) if brief else setting.whole_meaning
+    meaning = _sentences(setting.meaning)[0] if brief else setting.whole_meaning
     if setting.value == MISSING:
         meaning = f"(needed) {meaning}"
     if not all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", meaning) for word in setting.choices):
@@ -214,16 +196,10 @@ def _command(command: str, width: int) -> list[str]:
 
 def _text(text: str, width: int) -> list[str]:
     """Paragraphs; a line that is indented, or a command, is one of its own and hangs where it is long."""
-    whole: list[str] = []
-    for line in text.splitlines():
-        if line and whole and whole[-1] and not line.startswith(HANGING) and not whole[-1].startswith(HANGING):
-            whole[-1] += f" {line}"
-        else:
-            whole.append(line)
     lines: list[str] = []
-    for line in whole:
-        indent = len(line) - len(line.lstrip()) + 4 if line.startswith(HANGING) else 0
-        lines += _wrapped(line, width, "", " " * indent)
+    for own, group in itertools.groupby(text.splitlines(), lambda line: line.startswith(HANGING) or not line):
+        for line in group if own else [" ".join(group)]:
+            lines += _wrapped(line, width, "", " " * (len(line) - len(line.lstrip()) + 4) if own else "")
     return lines
 
 

@@ -10,8 +10,8 @@ import inspect
 import itertools
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, fields, is_dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -38,7 +38,7 @@ SWEEP_GROUPS = {
     "hydra/launcher": "basic",
 }
 """Group of Hydra's for sweeps -> its default option."""
-DOCUMENTATION = "https://hydra.cc/docs/plugins"
+PLUGIN = "needs the extra slurm; see https://hydra.cc/docs/plugins/submitit_launcher"
 OTHERS = {
     "hydra/sweeper": {
         "basic": "every combination of the values on the command line; see https://hydra.cc",
@@ -46,11 +46,13 @@ OTHERS = {
     },
     "hydra/launcher": {
         "basic": "trials on this machine",
-        "submitit_local": f"trials by submitit, here; needs the extra slurm; see {DOCUMENTATION}/submitit_launcher",
-        "submitit_slurm": f"each trial is a job of Slurm; needs the extra slurm; see {DOCUMENTATION}/submitit_launcher",
+        "submitit_local": f"trials by submitit, here; {PLUGIN}",
+        "submitit_slurm": f"each trial is a job of Slurm; {PLUGIN}",
     },
 }
 """Options of Hydra and its plugins, with the page that documents them; named whether they are installed or not."""
+Values = Mapping[str, Any]
+"""A configuration as plain values."""
 
 
 @dataclass(frozen=True)
@@ -90,31 +92,6 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Example:
-    """A command that a user may type."""
-
-    command: str
-    remark: str
-    """Its purpose; may be empty."""
-
-
-@dataclass(frozen=True)
-class Head:
-    """The comments above the first line of a YAML file."""
-
-    examples: tuple[Example, ...]
-    at_root: bool
-    """Whether the content belongs to the root of the configuration, not to the name of its group."""
-    text: str
-    """The lines that are no commands, as one."""
-
-    @property
-    def summary(self) -> str:
-        """The file in a few words: the remark of its first command, else its text."""
-        return (self.examples and self.examples[0].remark) or self.text
-
-
-@dataclass(frozen=True)
 class Group:
     """One group of configuration files."""
 
@@ -137,7 +114,8 @@ class Taken:
     command: str
     text: str
     """The command's purpose, in several lines."""
-    examples: tuple[Example, ...]
+    examples: tuple[tuple[str, str], ...]
+    """Commands that a user may type, each with its purpose, which may be empty."""
     settings: tuple[Setting, ...]
     sections: Mapping[str, str]
     """Section -> what it is about; the settings outside of all are in ''."""
@@ -154,55 +132,55 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
         HydraException, OmegaConfBaseException: the arguments do not compose.
     """
     flags, words = flags_and_overrides(arguments)
-    words = [re.sub(r"^\+best=", "best=", word) for word in words]  # hexlit train takes both
+    words = [word.removeprefix("+") if word.startswith("+best=") else word for word in words]
     overrides = [word for word in words if ("=" in word or word.startswith("~")) and not is_sweep(word)]
-    importlib.import_module("hexlit.commands.htp_program" if command == "htp" else f"hexlit.commands.{command}")
+    module = importlib.import_module(f"hexlit.commands.{'htp_program' if command == 'htp' else command}")
+    keys = getattr(module, "OWN_KEYS", ())
     if command in ("train", "bench", "plan"):
         from hexlit.commands import tasks
 
         tasks.register(overrides)
-    folders = search_path(flags.config_dir)
     settings: dict[str, Setting] = {}
     sections: dict[str, str] = {}
     with hydra_initialized():
-        for name, own, keys in _parts(command, overrides):
+        folders = search_path(flags.config_dir)
+        for name, own, beside in _parts(command, overrides, keys):
             config = composed(name, own, folders, lenient=lenient)
             values: Any = OmegaConf.to_container(config, resolve=False, enum_to_str=True)
             for one in _settings(config, values, "", sections):
-                if keys is None or one.key.partition(".")[0] in keys:
+                if not beside or one.key.partition(".")[0] in keys:
                     settings.setdefault(one.key, one)
-    choices = {group: str(option) for group, option in values["hydra"]["runtime"]["choices"].items()}
-    named = {group: option for group, option in choices.items() if not group.startswith("hydra/")}
-    if command == "train":
-        _, of_sweeps = _of_option("hydra/sweeper", "optuna", values, in_use=choices["hydra/sweeper"] == "optuna")
-        settings |= {one.key: one for one in of_sweeps}
-        sections["hydra.sweeper"] = "Sweeps by Optuna, with --multirun: hydra/sweeper=optuna or sweep=NAME."
-        named |= {group: choices.get(group, option) for group, option in SWEEP_GROUPS.items()}
-    elif name == "bench":
-        named |= {"task": "", "experiment": ""}  # each makes it compose another file
-    order = sorted(named, key=lambda group: (group not in FIRST, group.startswith("hydra/"), group))
-    groups = tuple(_group(group, named[group], values, settings) for group in order)
-    header, examples = inspect.cleandoc(values["hydra"]["help"]["header"]), head(_text(command, values)).examples
+        choices = values["hydra"]["runtime"]["choices"]
+        chosen = {group: str(option) for group, option in choices.items() if not group.startswith("hydra/")}
+        if command == "train":
+            in_use = choices["hydra/sweeper"] == "optuna"
+            settings |= {one.key: one for one in _of_option("hydra/sweeper", "optuna", values, in_use=in_use)[1]}
+            sections["hydra.sweeper"] = "Sweeps by Optuna, with --multirun: hydra/sweeper=optuna or sweep=NAME."
+            chosen |= {group: str(choices.get(group, option)) for group, option in SWEEP_GROUPS.items()}
+        elif name == "bench":
+            chosen |= {"task": "", "experiment": ""}  # each makes it compose another file
+        order = sorted(chosen, key=lambda group: (group not in FIRST, group.startswith("hydra/"), group))
+        groups = tuple(_group(group, chosen[group], values, settings) for group in order)
+    header, (examples, _, _) = inspect.cleandoc(values["hydra"]["help"]["header"]), head(_text(command, values))
     return Taken(command, header, examples, tuple(settings.values()), sections, groups)
 
 
-def _parts(command: str, overrides: list[str]) -> list[tuple[str, list[str], Sequence[str] | None]]:
-    """The YAML files that make up the command: name, overrides, and the keys that count there; None is all."""
-    of_task = [one for one in overrides if one.startswith(("task=", "experiment=")) and one != "task=hex"]
-    if command == "plan":
-        beside, name, keys = "plan_settings", "plan", [*ConfigStore.instance().load("plan_schema.yaml").node]
-    elif command == "bench" and of_task:
-        from hexlit.commands.bench import OF_THE_BENCH
-
-        beside, name, keys = "bench", "bench_task", [*OF_THE_BENCH]
-        overrides = overrides if any(one.startswith("task=") for one in overrides) else ["task=hex", *overrides]
-    else:
-        return [(command, [one for one in overrides if command != "bench" or one != "task=hex"], None)]
-    own = [one for one in overrides if one.partition("=")[0].partition(".")[0] in keys]
-    return [(beside, own, keys), (name, [one for one in overrides if one not in own], None)]
+def _parts(command: str, overrides: list[str], keys: Collection[str]) -> list[tuple[str, list[str], bool]]:
+    """The YAML files that make up the command, with their overrides, and whether their own `keys` alone count there."""
+    beside, name = {"plan": ("plan_settings", "plan"), "bench": ("bench", "bench_task")}.get(command, ("", command))
+    if command == "bench" and not of_train(overrides):
+        beside, name, overrides = "", "bench", [one for one in overrides if one != "task=hex"]
+    own = [one for one in overrides if beside and one.partition("=")[0].partition(".")[0] in keys]
+    whole = (name, [one for one in overrides if one not in own], False)
+    return [(beside, own, True), whole] if beside else [whole]
 
 
-def _settings(node: DictConfig, values: Mapping[str, Any], prefix: str, sections: dict[str, str]) -> Iterator[Setting]:
+def of_train(overrides: Sequence[str]) -> bool:
+    """Whether the arguments of `hexlit bench` name a recipe or a task of `hexlit train`."""
+    return any(one.startswith(("task=", "experiment=")) and one != "task=hex" for one in overrides)
+
+
+def _settings(node: DictConfig, values: Values, prefix: str, sections: dict[str, str]) -> Iterator[Setting]:
     """The settings of a node with a dataclass, and of those within; `sections` gets what each dataclass is about."""
     kind = OmegaConf.get_type(node)
     if kind is None or not is_dataclass(kind):
@@ -210,33 +188,28 @@ def _settings(node: DictConfig, values: Mapping[str, Any], prefix: str, sections
     texts = texts_of(kind)
     sections[prefix.rstrip(".")] = texts[""]
     for one in fields(kind):
-        key = f"{prefix}{one.name}"
+        key, value = f"{prefix}{one.name}", values.get(one.name, MISSING)
         if one.name in values and is_dataclass(OmegaConf.get_type(node, one.name)):
-            yield from _settings(node[one.name], values[one.name], f"{key}.", sections)
+            yield from _settings(node[one.name], value, f"{key}.", sections)
         else:
-            yield _setting(one, key, values.get(one.name, MISSING), texts.get(one.name, ""))
-
-
-def _setting(one: Field[Any], key: str, value: Any, meaning: str) -> Setting:
-    kind = one.type if isinstance(one.type, str) else inspect.formatannotation(one.type).replace("typing.", "")
-    words, span = one.metadata.get(WORDS, ()), one.metadata.get(RANGE, "")
-    return Setting(key, kind, value, meaning, tuple(words), one.metadata.get(GROUP, ""), str(span))
+            kind_text = one.type if isinstance(one.type, str) else inspect.formatannotation(one.type)
+            words, more = tuple(one.metadata.get(WORDS, ())), one.metadata.get(GROUP, "")
+            span = str(one.metadata.get(RANGE, ""))
+            yield Setting(key, kind_text.replace("typing.", ""), value, texts.get(one.name, ""), words, more, span)
 
 
 @cache
 def texts_of(kind: type) -> Mapping[str, str]:
     """Field of a dataclass, or of its bases -> the docstring below it, in one line; "" -> its own first paragraph."""
     texts = {"": ""}
-    for base in reversed(kind.__mro__):
-        node = _classes(base.__module__).get(base.__qualname__.rpartition(".")[2]) if is_dataclass(base) else None
-        if node is None:
-            continue
-        texts[""] = " ".join((ast.get_docstring(node) or "").partition("\n\n")[0].split())
-        for part, below in itertools.pairwise([*node.body, ast.Pass()]):
+    for base in filter(is_dataclass, reversed(kind.__mro__)):
+        node = _classes(base.__module__).get(base.__qualname__.rpartition(".")[2])
+        texts[""] = " ".join(((node and ast.get_docstring(node)) or "").partition("\n\n")[0].split())
+        for part, below in itertools.pairwise([*(node.body if node else ()), ast.Pass()]):
             if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
                 told = below.value if isinstance(below, ast.Expr) else None
-                text = " ".join(str(told.value).split()) if isinstance(told, ast.Constant) else ""
-                texts[part.target.id] = re.sub(r"\bNone\b", "null", text)  # as one writes it on the command line
+                text = str(told.value) if isinstance(told, ast.Constant) else ""
+                texts[part.target.id] = re.sub(r"\bNone\b", "null", " ".join(text.split()))
     return texts
 
 
@@ -247,43 +220,38 @@ def _classes(module: str) -> Mapping[str, ast.ClassDef]:
     return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 
-def _group(name: str, chosen: str, values: Mapping[str, Any], settings: Mapping[str, Setting]) -> Group:
+def _group(name: str, chosen: str, values: Values, settings: Mapping[str, Setting]) -> Group:
     """The group, with those of its options that suit the settings and choices in use."""
-    known = _options(name, values)
+    places = [place for folder in _folders(values) if (place := folder.joinpath(name)).is_dir()]
+    files_there = [path.name for place in places for path in place.iterdir()]
+    store = ConfigStore.instance()
+    files_there += store.list(name) if store.get_type(name) is ObjectType.GROUP else []
+    known = sorted({file.removesuffix(".yaml") for file in files_there if file.endswith(".yaml")})
     if name in SWEEP_GROUPS:
         known = sorted({*known, *OTHERS.get(name, ())})
         told = {option: _of_option(name, option, values, in_use=option == chosen) for option in known}
+        known = [one for one in known if told[one][0]]
         return Group(name, chosen, {one: told[one][0] for one in known}, {one: told[one][1] for one in known})
     options = dict.fromkeys(entry_points_of(TASK_GROUP).names, "a task of another package") if name == "task" else {}
     for option in known:
         text = _text(f"{name}/{option}", values)
-        if not chosen or not head(text).at_root or _fits(text, values, settings):
-            options[option] = head(text).summary
+        examples, summary, at_root = head(text)
+        if not chosen or not at_root or _fits(text, values, settings):
+            options[option] = (examples and examples[0][1]) or summary
     return Group(name, chosen, options, {})
 
 
-def _options(group: str, values: Mapping[str, Any]) -> list[str]:
-    """The options of a group, by alphabet: the files in the folders that were searched, and those of Hydra's store."""
-    store = ConfigStore.instance()
-    inside = [place for folder in _folders(values) if (place := folder.joinpath(group)).is_dir()]
-    names = [path.name for place in inside for path in place.iterdir()]
-    names += store.list(group) if store.get_type(group) is ObjectType.GROUP else []
-    return sorted({name.removesuffix(".yaml") for name in names if name.endswith(".yaml")})
-
-
-def _fits(text: str, values: Mapping[str, Any], settings: Mapping[str, Setting]) -> bool:
+def _fits(text: str, values: Values, settings: Mapping[str, Setting]) -> bool:
     """Whether an option at the root suits the other choices: it overrides, sets and searches only what is there."""
     content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
     names = [next(iter(entry)) for entry in content.get("defaults", ()) if isinstance(entry, dict)]
     overridden = {name.removeprefix("override ").lstrip("/") for name in names if name.startswith("override ")}
     groups = {*values["hydra"]["runtime"]["choices"], *SWEEP_GROUPS}
-    searched = {*_at(content, "hydra.sweeper.params", ())}
+    searched = {*(_at(content, "hydra.sweeper.params") or ())}
     return overridden <= groups and searched <= {*settings, *groups} and {*content} - {"defaults"} <= {*values}
 
 
-def _of_option(
-    group: str, option: str, values: Mapping[str, Any], *, in_use: bool = False
-) -> tuple[str, tuple[Setting, ...]]:
+def _of_option(group: str, option: str, values: Values, *, in_use: bool = False) -> tuple[str, tuple[Setting, ...]]:
     """An option of one of Hydra's groups in a few words, and its settings; `in_use` with the composed values.
 
     An option is a YAML file whose comments are the meanings, or a dataclass in Hydra's store. One whose plugin is not
@@ -297,48 +265,48 @@ def _of_option(
         node = store.load(place).node
         stored: Any = OmegaConf.to_container(node, resolve=False, enum_to_str=True)
         known = [*_settings(node, stored, prefix, sections)]
-    about = OTHERS.get(group, {}).get(option) or head(text).text or head(text).summary or sections.get(prefix[:-1], "")
+    examples, others, _ = head(text)
+    about = (
+        OTHERS.get(group, {}).get(option) or others or sections.get(prefix[:-1], "") or "".join(dict(examples).values())
+    )
     filled = {group.replace("/", ".") for group in SWEEP_GROUPS} | {"hydra.sweeper.defaults"}
     kept = (one for one in known if one.key not in filled and not one.key.rpartition(".")[2].startswith("_"))
     return about, tuple(replace(one, value=_at(values, one.key, one.value)) if in_use else one for one in kept)
 
 
-def _at(values: Mapping[str, Any], key: str, default: Any) -> Any:
+def _at(values: Any, key: str, default: Any = None) -> Any:
     """The value at a dotted key; the `default` where there is none."""
-    node: Any = values
     for part in key.split("."):
-        if not isinstance(node, Mapping) or part not in node:
+        if not isinstance(values, Mapping) or part not in values:
             return default
-        node = node[part]
-    return default if node is None and isinstance(default, tuple) else node
+        values = values[part]
+    return values
 
 
-def _text(name: str, values: Mapping[str, Any]) -> str:
+def _text(name: str, values: Values) -> str:
     """The text of a YAML file, such as `net/small`, in the folders that were searched; empty where there is none."""
     paths = (folder.joinpath(f"{name}.yaml") for folder in _folders(values))
     return next((path.read_text(encoding="utf-8") for path in paths if path.is_file()), "")
 
 
-def _folders(values: Mapping[str, Any]) -> Iterator[Traversable]:
+def _folders(values: Values) -> Iterator[Traversable]:
     for source in values["hydra"]["runtime"]["config_sources"]:
-        if source["schema"] == "pkg":
-            yield files(source["path"])
-        elif source["schema"] == "file":
-            yield Path(source["path"])
+        if source["schema"] in ("pkg", "file"):
+            yield (files if source["schema"] == "pkg" else Path)(source["path"])
 
 
 @cache
-def head(text: str) -> Head:
-    """The comments at the head of a YAML file.
+def head(text: str) -> tuple[tuple[tuple[str, str], ...], str, bool]:
+    """The comments at the head of a YAML file: its examples, the others as one line, and whether it is for the root.
 
     A line `# hexlit ...` is an example. Two blanks or more end the command; a remark may follow, in brackets or not.
     """
     comments = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
     lines = [line.removeprefix("#").strip() for line in comments]
     commands = [re.split(r"\s{2,}", line, maxsplit=1) for line in lines if line.startswith("hexlit ")]
-    examples = (Example(one, "".join(remark).removeprefix("(").removesuffix(")")) for one, *remark in commands)
+    examples = tuple((one, "".join(remark).removeprefix("(").removesuffix(")")) for one, *remark in commands)
     others = " ".join(line for line in lines if not line.startswith(("hexlit ", "@package ")))
-    return Head(tuple(examples), "@package _global_" in lines, others)
+    return examples, others, "@package _global_" in lines
 
 
 def described(text: str, prefix: str) -> Iterator[Setting]:

@@ -127,9 +127,9 @@ def test_what_cannot_be_predicted_is_one_line(
     for arguments, said in (
         ([f"source={tmp_path / 'in.csv'}", "target=out.csv"], "cannot be read ("),
         ([f"source={tmp_path / 'text.csv'}", "target=out.txt"], "target=out.txt: the name of a table ends in"),
-        ([f"source={tmp_path / 'in.csv'}"], "name source=FILE and target=FILE, or text=..."),
-        (["text=x", "source=in.csv"], "source=in.csv: text=... is predicted without files"),
-        ([], "name source=FILE and target=FILE, or text=..."),
+        ([f"source={tmp_path / 'in.csv'}"], "name source=FILE and target=FILE, or else text=..."),
+        (["text=x", "source=in.csv"], "name source=FILE and target=FILE, or else text=..."),
+        ([], "name source=FILE and target=FILE, or else text=..."),
     ):
         with as_a_process(tmp_path):
             assert main([f"checkpoint={checkpoint}", *arguments]) == 2
