@@ -111,7 +111,7 @@ IMPORT_NAMES = {
 CODE_LINES = {
     "commands": 3611,
     "tuning": 2979,
-    "reporting": 2752,
+    "reporting": 2751,
     "hex": 3400,
     "selfplay": 2278,
     "tasks": 2383,

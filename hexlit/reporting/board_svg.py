@@ -33,10 +33,9 @@ EDGE = 9.0
 PAPER, CELL, GRID, INK, QUIET = "#faf7f0", "#efe6d2", "#b9a987", "#2b2722", "#8a8073"
 STONE = {BLACK: "#26242b", WHITE: "#fdfdfb"}
 ON_STONE = {BLACK: "#f4f1ea", WHITE: "#26242b"}
-DARK = {PAPER: "#4b463c", CELL: "#686051", GRID: "#8a8070", INK: "#f2ecdf", QUIET: "#b9b09d"}
+LAST, MARK = "#d6453d", "#2e8b57"
+DARK = {PAPER: "#4b463c", CELL: "#686051", GRID: "#8a8070", INK: "#f2ecdf", QUIET: "#b9b09d", MARK: "#86e8b4"}
 """Colours of a board, and their counterparts for a dark screen; stones keep theirs."""
-LAST = "#d6453d"
-MARK = "#2e8b57"
 SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
 """Colours of a share, of a good value for the player to move, and of a bad one."""
 LOOK: Mapping[str, Any] = {"PAPER": PAPER, "CELL": CELL, "GRID": GRID, "INK": INK, "QUIET": QUIET, "RADIUS": RADIUS} | {

@@ -127,7 +127,7 @@ def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     partly = f", {pruning['unknown_trials']} not known" if pruning["unknown_trials"] else ""
     facts = entries(
         *((state, count if count or state == "complete" else None, "count") for state, count in counts.items()),
-        ("of wall time", document["seconds"], "seconds"),
+        ("wall time", document["seconds"], "seconds"),
         (f"saved by pruning (estimate{partly})", pruning["saved_seconds"] if counts["pruned"] else None, "seconds"),
         ("left (estimate)", progress["eta_seconds"] if document["state"] == "running" else None, "seconds"),
     )

@@ -125,7 +125,7 @@ def test_counts_and_the_time_saved_come_first() -> None:
     names, values = (re.split("  +", line.strip()) for line in printed(document(*USUAL), width=140).splitlines()[2:4])
     facts = dict(zip(names, values, strict=True))
     assert (facts["trials done"], facts["complete"], facts["running"]) == ("4 of 8", "2", "1")
-    assert (facts["of wall time"], facts["saved by pruning (estimate)"]) == ("10:00", "2:05")
+    assert (facts["wall time"], facts["saved by pruning (estimate)"]) == ("10:00", "2:05")
 
 
 @pytest.mark.row("D12")
