@@ -120,7 +120,7 @@ CODE_LINES = {
     "accelerate": 1605,
     "nets": 1594,
     "search": 1397,
-    "bench": 905,
+    "bench": 896,
     "api": 1008,
     "web": 1032,
     "cluster": 240,

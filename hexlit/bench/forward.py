@@ -1,6 +1,5 @@
 """The network in evaluation: every backend of the device, after its weights were refreshed."""
 
-import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,21 +38,18 @@ class Way(NamedTuple):
 
     backend: str
     dtype: torch.dtype
-    frozen: bool = False
-    """Compiled with the weights as constants: the fastest way, but new weights need seconds of compiling."""
 
     @property
     def name(self) -> str:
-        """Name such as `compile bfloat16, frozen weights`."""
-        return f"{self.backend} {short(self.dtype)}" + (", frozen weights" if self.frozen else "")
+        """Name such as `compile bfloat16`."""
+        return f"{self.backend} {short(self.dtype)}"
 
 
 def ways_of(device: torch.device) -> list[Way]:
     """Every backend of `device`, in float32 and in the faster format there."""
     plain, half, fast = torch.float32, torch.float16, torch.bfloat16
     if device.type == "cpu":
-        ways = [Way(backend, dtype) for dtype in (plain, fast) for backend in ("eager", "compile", "fused", "winograd")]
-        return [*ways, Way("compile", fast if cpu_has_bf16() else plain, frozen=True)]
+        return [Way(backend, dtype) for dtype in (plain, fast) for backend in ("eager", "compile", "fused", "winograd")]
     if device.type == "cuda":
         fast = fast if cuda_has_bf16(device) else half
         return [Way(name, dtype) for name in ("eager", "graph") for dtype in (plain, fast)] + [Way("compile", fast)]
@@ -61,13 +57,11 @@ def ways_of(device: torch.device) -> list[Way]:
 
 
 def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: bool) -> list[Way]:
-    """Those of `ways` to measure at `batch`. `torch.compile` takes long: only at the first and last batch, frozen at
-    the last.
+    """Those of `ways` to measure at `batch`. `torch.compile` takes long: only at the first and last batch.
 
     With `compiled` off, nothing is compiled.
     """
-    kept = [way for way in ways if way.backend != "compile" or (compiled and batch in (batches[0], batches[-1]))]
-    return [way for way in kept if not way.frozen or batch == batches[-1]]
+    return [way for way in ways if way.backend != "compile" or (compiled and batch in (batches[0], batches[-1]))]
 
 
 def measure_forward(subject: Subject) -> Outcome:
@@ -86,10 +80,7 @@ def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Meas
 
     The weights are refreshed before the measurement. A backend that only works with its first weights is thus exposed.
     """
-    subject.net.eval()
-    # Code compiled for one network would serve the next of the same shape, frozen or not: frozen ones are kept apart.
-    result = _measure_together(subject, [way for way in ways if not way.frozen], batch)
-    result += [line for way in ways if way.frozen for line in _measure_together(subject, [way], batch)]
+    result = _measure_together(subject, ways, batch)
     fastest = max((line.median for line in result if line.median is not None), default=None)
     return [replace(beside(line, fastest, "{ratio:.0%} of the fastest"), batch=batch) for line in result]
 
@@ -120,27 +111,23 @@ def _measure_together(subject: Subject, ways: Sequence[Way], batch: int) -> list
         if isinstance(result, str):
             lines.append(line_of(what, UNIT, subject.profile, way.name, detail=result))
         else:
-            taken = [] if way.frozen else [_refresh_milliseconds(subject, result) for _ in range(REFRESHES)]
+            taken = [_refresh_milliseconds(subject, result) for _ in range(REFRESHES)]
             line = _line(subject, result, rates[way.name][0], way.name)
-            lines.append(replace(line, refresh_milliseconds=median(taken) if taken else None))
+            lines.append(replace(line, refresh_milliseconds=median(taken)))
     return lines
 
 
 def _build(subject: Subject, way: Way, batch: int) -> NetworkEvaluator | str:
     """The evaluator with refreshed weights, or the reason for its absence."""
-    from torch._inductor import config as inductor
-
     if subject.profile.device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
         return "this processor does not multiply bfloat16"
     if way.backend == "winograd" and way.dtype != torch.float32:
         return "winograd computes in float32"
     asked = replace(subject.profile, inference=way.backend, inference_dtype=way.dtype)
-    with inductor.patch(freezing=True) if way.frozen else contextlib.nullcontext():
-        evaluator = subject.evaluator(batch, asked)
+    evaluator = subject.evaluator(batch, asked)
     if (evaluator.backend, evaluator.dtype) != (way.backend, way.dtype):
         return f"not here: {name_of(evaluator)} takes its place"
-    if not way.frozen:
-        evaluator.refresh(subject.net)
+    evaluator.refresh(subject.net)
     return evaluator
 
 
