@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import make_folder_once
-from hexlit.hex.geometry import Geometry, geometry
+from hexlit.hex.geometry import BLACK, WHITE, Geometry, geometry
 from hexlit.hex.jit import inline, kernel
 from hexlit.hex.record import Ending
 from hexlit.hex.rng import GOLDEN, key, mix, uniform
@@ -52,7 +52,7 @@ def read_flat_games(
     """The games in `parts` of a store for learning, and the number of games or plies left out, by reason.
 
     Raises:
-        UsageError: a file is damaged or holds other data, or nothing is left.
+        UsageError: a file is damaged or holds other data, a winner is refuted by the last move, or nothing is left.
     """
     left_out: Counter[str] = Counter()
     chunks: list[tuple[NDArray[Any], ...]] = []
@@ -66,6 +66,12 @@ def read_flat_games(
         if not claimed_results:
             games = without(games, pc.equal(games["ending"], str(Ending.UNFINISHED)), UNFINISHED)
         games = without(games, pc.equal(games["winner"], 0), NO_WINNER)
+        # Whoever connects has made the last move.
+        last = np.where(games["moves"].value_lengths().to_numpy() % 2, BLACK, WHITE)
+        connected = pc.equal(games["ending"], str(Ending.CONNECTED)).to_numpy(zero_copy_only=False)
+        if refuted := int((connected & (games["winner"].to_numpy() != last)).sum()):
+            where = f"data.path={parts[0].parent}"
+            raise UsageError(f"{where}: {refuted} games have not their winner; see hexlit games verify")
         games = without(games, pc.greater_equal(games["opening"], games["moves"].value_lengths()), NO_MOVE)
         opening, first_ply = games["opening"].to_numpy(), _first_plies(games, size, swap)
         left_out[OPENING] += int(opening.sum())
@@ -105,7 +111,7 @@ def _sums(counts: NDArray[Any]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-LAYOUT = 3
+LAYOUT = 4
 """Raised when the meaning of the arrays or the checks of the games change, so that older caches are not read."""
 
 

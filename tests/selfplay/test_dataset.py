@@ -191,6 +191,13 @@ def test_a_store_without_anything_to_learn_is_refused(tmp_path: Path, size: int,
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [".lock"]
 
 
+def test_winners_that_the_last_move_refutes_are_refused(tmp_path: Path) -> None:
+    games = [game for game in random_games(20) if game.ending == Ending.CONNECTED]
+    wrong = [replace(games[0], winner=-games[0].winner), *games[1:]]
+    with pytest.raises(UsageError, match="1 games have not their winner"):
+        opened(save(tmp_path / "store", wrong))
+
+
 def test_games_that_are_all_opening_are_refused(tmp_path: Path) -> None:
     records = [replace(record, opening=len(record.moves)) for record in random_games(5)]
     with pytest.raises(UsageError, match=r"^data\.path=\S+ board=4: no position .* \(5 games without a move"):

@@ -229,6 +229,8 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     known = torch.tensor([spec.series.index(name) for name in names[rows]])
     batch = table.batch(rows, grid.last[rows])._replace(series=known, statics=table.statics[known])
     values = spec.in_units(forecast_batch(net, batch).numpy())
+    if not np.isfinite(values).all():
+        raise UsageError(f"checkpoint={checkpoint}: its forecasts are no numbers")
     return pa.table(
         {
             "series": np.repeat(names[rows], len(spec.horizons)),

@@ -220,6 +220,14 @@ def test_a_text_is_refused_in_one_line(
     assert "a network of task forecast; this is for those of classify" in capfd.readouterr().err
 
 
+def test_a_network_without_numbers_forecasts_nothing(trained: Any, tmp_path: Path) -> None:
+    saved = torch.load(trained[0], weights_only=True)
+    saved["state_dict"] = {name: weights * torch.nan for name, weights in saved["state_dict"].items()}
+    torch.save(saved, tmp_path / "nan.ckpt")
+    with pytest.raises(UsageError, match="no numbers"):
+        forecast_file(tmp_path / "nan.ckpt", save(hourly(60), tmp_path / "t.csv"))
+
+
 @pytest.fixture(scope="module")
 def tabled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, ForecastModule]:
     """The folder of a table with a gap and of a checkpoint, its data and its module."""
