@@ -92,7 +92,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
             **{name: getattr(facts, name) for name in ("sampler", "pruner", "n_jobs", "seeds")},
             **{name: getattr(facts, name) for name in ("started", "finished", "seconds")},
             "counts": results.counts,
-            "progress": {**asdict(results.progress), **found},
+            "progress": results.progress | found,
             "pruning": results.pruning,
             "ranking": {
                 "by": ranking.by,

@@ -80,6 +80,7 @@ def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: 
     for number in range(2):
         overrides = [f"seed={number}", "net=tiny", "trainer.max_epochs=2"]
         make_job(tmp_path / "s", number, overrides, strength__score=[0.5 + number])
+    (tmp_path / "s" / "multirun.yaml").write_text("hydra: {overrides: {task: ['seed=0,1', net=tiny]}}")
     found = written(tmp_path / "s")
     assert (found["trial"], found["overrides"]) == (1, ["net=tiny", "seed=1"])
 

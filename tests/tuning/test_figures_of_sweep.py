@@ -12,7 +12,6 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from hexlit.tuning.figures import LEAST_TRIALS, figures_of, parameter_importances, write_figures
 from hexlit.tuning.results import read_results
-from hexlit.tuning.trials import Parameter
 from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned, running
 
 NAMES = ["history", "importances", "parallel", "slices", "intermediate", "curves", "timeline"]
@@ -146,17 +145,17 @@ def test_no_figure_opens_a_window_or_touches_pyplot(tmp_path: Path) -> None:
     assert (found.stdout, found.stderr) == ("[]\n", "")
 
 
-def studied(count: int) -> tuple[list[Parameter], dict[int, dict[str, Any]]]:
+def studied(count: int) -> tuple[dict[str, BaseDistribution], dict[int, dict[str, Any]]]:
     settings: dict[int, dict[str, Any]] = {
         n: {"lr": 10 ** (-4 + 3 * (n * 0.379 % 1)), "blocks": 1 + n * 7 % 5, "net": "abc"[n * 5 % 3]}
         for n in range(count)
     }
-    parameters = [
-        Parameter("blocks", "int", low=1, high=5),
-        Parameter("lr", "float", True, 1e-4, 1e-1),
-        Parameter("net", "categorical", choices=("a", "b", "c")),
-        Parameter("constant", "float", low=0.5, high=0.5),
-    ]
+    parameters: dict[str, BaseDistribution] = {
+        "blocks": IntDistribution(1, 5),
+        "lr": FloatDistribution(1e-4, 1e-1, log=True),
+        "net": CategoricalDistribution(["a", "b", "c"]),
+        "constant": FloatDistribution(0.5, 0.5),
+    }
     return parameters, settings
 
 
