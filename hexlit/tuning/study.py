@@ -57,38 +57,31 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    name, storage, resume, join = plan.study_name, plan.storage, plan.resume, plan.judged.join
-    opened = open_storage(storage, plan.folder)
-    if isinstance(opened, RetryingStorage):
-        opened.retry = retry  # from now on, as it has answered
-    where = hidden_password(storage) if storage else str(plan.folder)
-    exists = name in [study.study_name for study in opened.get_all_studies()]
-    way = "sweep.resume=true to continue it" if storage is None else "sweep.join=true to work on it too"
+    name, settings, resume, join = plan.study_name, plan.settings, plan.judged.resume, plan.judged.join
+    storage = open_storage(settings.storage, plan.folder)
+    if isinstance(storage, RetryingStorage):
+        storage.retry = retry  # from now on, as it has answered
+    where = hidden_password(settings.storage) if settings.storage else str(plan.folder)
+    exists = name in [study.study_name for study in storage.get_all_studies()]
+    asked = f"sweep.{'resume' if resume else 'join'}=true"
+    way = "sweep.resume=true to continue it" if settings.storage is None else "sweep.join=true to work on it too"
+    taken = f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
     if exists and not (resume or join):
-        raise UsageError(
-            f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
-        )
+        raise UsageError(taken)
     if not exists and (resume or join):
-        raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: there is no study {name} in {where}")
+        raise UsageError(f"{asked}: there is no study {name} in {where}")
+    parts: dict[str, Any] = {"study_name": name, "storage": storage, "sampler": sampler, "pruner": plan.pruner}
     if exists:
-        study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=plan.pruner)
+        study = optuna.load_study(**parts)
         was = [direction.name.lower() for direction in study.directions]
-        if was != plan.directions:
-            raise UsageError(f"hydra.sweeper.direction={plan.directions}: the study {name} was begun with {was}")
-        _check_terms(study, plan.terms, resume)
+        if was != settings.direction:
+            raise UsageError(f"hydra.sweeper.direction={settings.direction}: the study {name} was begun with {was}")
+        _check_terms(study, plan.terms, asked)
     else:
         try:
-            study = optuna.create_study(
-                study_name=name,
-                storage=opened,
-                sampler=sampler,
-                pruner=plan.pruner,
-                directions=plan.directions,  # type: ignore[arg-type]  # checked
-            )
-        except optuna.exceptions.DuplicatedStudyError as error:
-            raise UsageError(
-                f"hydra.sweeper.study_name={name}: {error} Add sweep.join=true to work on it too"
-            ) from None
+            study = optuna.create_study(**parts, directions=settings.direction)
+        except optuna.exceptions.DuplicatedStudyError:  # just now, by another process
+            raise UsageError(taken) from None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             study.set_metric_names(plan.objectives)
@@ -97,11 +90,12 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
     return study
 
 
-def _check_terms(study: "Study", terms: Mapping[str, str], resume: bool) -> None:
+def _check_terms(study: "Study", terms: Mapping[str, str], asked: str) -> None:
     """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now.
 
     Who resumes may change the search space.
     """
+    resume = asked.startswith("sweep.resume")
     end = time.monotonic() + _BEGINNING
     while TERMS not in study.user_attrs and not resume and time.monotonic() < end:
         time.sleep(0.2)
@@ -109,7 +103,7 @@ def _check_terms(study: "Study", terms: Mapping[str, str], resume: bool) -> None
     for name in dict.fromkeys([*was, *terms]):
         if was.get(name) != terms.get(name) and not (resume and name.startswith(SPACE)):
             message = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
-            raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: {message}; make them agree")
+            raise UsageError(f"{asked}: {message}; make them agree")
 
 
 def load_study(folder: Path) -> "Study":
@@ -220,17 +214,14 @@ def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trial
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False)
-    attributes: dict[str, Any] = {WATCHER: asdict(Watcher.this())}
     again = next(iter(_to_repeat(trials)), None)
-    if again is not None:
-        attributes[RETRY_OF] = again.number
-    elif len(originals(trials)) >= n_trials:
+    if again is None and len(originals(trials)) >= n_trials:
         return None
     template = optuna.trial.create_trial(
         state=TrialState.RUNNING,
-        params={} if again is None else again.params,
-        distributions={} if again is None else again.distributions,
-        user_attrs=attributes,
+        params=again.params if again else {},
+        distributions=again.distributions if again else {},
+        user_attrs={WATCHER: asdict(Watcher.this())} | ({RETRY_OF: again.number} if again else {}),
     )
     trial_id = study._storage.create_new_trial(study._study_id, template_trial=template)
     frozen = study._storage.get_trial(trial_id)

@@ -8,7 +8,8 @@ import pytest
 
 from hexlit.accelerate.machine import COLUMNS, ProcessTree, ResourceSample
 from hexlit.tuning import processes
-from hexlit.tuning.processes import GIB, Attempt, AttemptEnd, Limits, TrialProcess
+from hexlit.tuning.config import SweepConfig
+from hexlit.tuning.processes import GIB, Attempt, TrialProcess
 from hexlit.tuning.trial import TrialTicket
 
 WHY = "the driver names none of this container's processes"
@@ -28,8 +29,8 @@ def sleeper(folder: Path) -> str:
 
 
 def ending(
-    folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int
-) -> AttemptEnd:
+    folder: Path, limits: SweepConfig, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int
+) -> Attempt:
     """A trial that sleeps for a second; the driver reports the device memory `driver`, the trial itself `told`."""
 
     def sample(tree: ProcessTree) -> ResourceSample:
@@ -43,8 +44,10 @@ def ending(
     row = dict.fromkeys(COLUMNS, "") | {"device_bytes": str(told)}
     (trial / "seed-1" / "resources.csv").write_text(f"{','.join(COLUMNS)}\n{','.join(row.values())}\n1.0,torn")
     ticket = TrialTicket(None, str(folder), "s", 0, 0, ["score"], "score", None, None, 1, "g", "id")
-    attempt = Attempt(ticket, [], folder=trial)
-    return [TrialProcess("train", attempt).wait(limits, threading.Event()) for _ in range(2)][-1]
+    for _ in range(2):
+        attempt = Attempt(ticket, [], folder=trial)
+        TrialProcess("train", attempt).wait(limits, threading.Event())
+    return attempt
 
 
 @pytest.mark.row("D7")
@@ -54,12 +57,12 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
     driver: int | None, told: int, ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    limits = Limits(device_bytes=2 * GIB)
+    limits = SweepConfig(device_memory_budget=2.0)
     taken = None if driver is None else driver * GIB
     found = ending(tmp_path, limits, monkeypatch, driver=taken, told=told * GIB)
     said = "over its memory budget: 3.00 GiB of sweep.device_memory_budget=2"
     assert found.failure == (said if ends else None)
-    assert found.device_peak_bytes == (told * GIB if driver is None else taken)
+    assert found.peaks["device"] == (told * GIB if driver is None else taken)
     warnings = [record.message for record in caplog.records]
     expected = [f"sweep.device_memory_budget: {WHY}; torch's own figure counts, and on a cpu nothing is limited"]
     assert warnings == (expected if driver is None else []), "once, however many trials"
@@ -68,5 +71,5 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
 def test_without_a_budget_nobody_is_warned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = ending(tmp_path, Limits(), monkeypatch, driver=None, told=3 * GIB)
-    assert (found.failure, found.device_peak_bytes, caplog.records) == (None, 3 * GIB, [])
+    found = ending(tmp_path, SweepConfig(), monkeypatch, driver=None, told=3 * GIB)
+    assert (found.failure, found.peaks["device"], caplog.records) == (None, 3 * GIB, [])

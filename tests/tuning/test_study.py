@@ -30,9 +30,12 @@ def test_programs_that_show_studies_know_the_objectives_by_name(tmp_path: Path) 
 
 def plan_in(folder: Path, *, join: bool = False, **settings: Any) -> Any:
     terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
-    given = {"study_name": "s", "storage": str(folder / "shared.journal"), "folder": folder, "directions": ["maximize"]}
-    given |= {"objectives": ["strength.score"], "pruner": optuna.pruners.NopPruner(), "resume": False, "terms": terms}
-    return SimpleNamespace(judged=SimpleNamespace(join=join), **(given | settings))
+    storage = settings.pop("storage", str(folder / "shared.journal"))
+    judged = SimpleNamespace(join=join, resume=settings.pop("resume", False))
+    given = {"study_name": "s", "folder": folder, "pruner": optuna.pruners.NopPruner(), "terms": terms}
+    given |= {"objectives": ["strength.score"], "judged": judged}
+    given["settings"] = SimpleNamespace(storage=storage, direction=["maximize"])
+    return SimpleNamespace(**(given | settings))
 
 
 def made(folder: Path, **settings: Any) -> optuna.Study:
