@@ -15,7 +15,7 @@ from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from hexlit.accelerate.host import free_host_bytes
-from hexlit.accelerate.nvml import Nvml
+from hexlit.accelerate.machine import Nvml
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.processes import (
     GIB,
@@ -23,11 +23,10 @@ from hexlit.tuning.processes import (
     Launches,
     NoProcessError,
     TrialProcess,
-    named,
 )
 from hexlit.tuning.slots import Slots
 from hexlit.tuning.storage import StorageGoneError, hidden_password
-from hexlit.tuning.trial import TrialTicket
+from hexlit.tuning.trial import TrialTicket, named
 
 log = logging.getLogger(__name__)
 
@@ -205,11 +204,7 @@ def free_bytes_on(device: str) -> int | None:
     if kind not in ("cuda", "auto"):
         return None
     with contextlib.closing(Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))) as driver:
-        readings = [] if driver.reason else driver.read()
-    reading = dict(enumerate(readings)).get(int(number or 0))
-    if reading is None or reading.total_bytes is None or reading.used_bytes is None:
-        return None
-    return reading.total_bytes - reading.used_bytes
+        return dict(enumerate(driver.free_bytes())).get(int(number or 0))
 
 
 def noted(study: Study, trial: Trial) -> FrozenTrial:

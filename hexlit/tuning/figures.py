@@ -23,7 +23,7 @@ from hexlit.reporting.study_figures import (
     draw_timeline,
     slots_of,
 )
-from hexlit.tuning.results import COMPARABLE, MINIMIZE, SweepResults
+from hexlit.tuning.results import COMPARABLE, SweepResults
 from hexlit.tuning.trials import COMPLETE, PRUNED, Value
 
 if TYPE_CHECKING:
@@ -84,26 +84,22 @@ def targets(results: SweepResults) -> list[Data]:
     result: list[Data] = []
     if results.ranking.by == COMPARABLE:
         known = {trial.number: trial.comparable for trial in complete if trial.comparable is not None}
-        result.append({"name": results.ranking.objective.name, "direction": MINIMIZE, "values": known})
+        result.append({**asdict(results.ranking.objective), "values": known})
     for place, objective in enumerate(results.objectives):
-        values = {trial.number: trial.values[place] for trial in complete if trial.values and len(trial.values) > place}
+        values = {trial.number: trial.values[place] for trial in complete if trial.values}
         finite = {number: value for number, value in values.items() if math.isfinite(value)}
-        result.append({"name": objective.name, "direction": objective.direction, "values": finite})
+        result.append({**asdict(objective), "values": finite})
     return result
 
 
 def _history(results: SweepResults, aims: list[Data]) -> Data:
-    one = results.objectives[0].name if len(results.objectives) == 1 else None
-    comparable = one if results.facts.monitor in (None, one) else None
-    last = {
-        trial.number: [*trial.intermediate.values()][-1]
-        for trial in results.trials
-        if trial.state == PRUNED and trial.intermediate and comparable
-    }
+    names = [objective.name for objective in results.objectives]
+    comparable = names[0] if len(names) == 1 and results.facts.monitor in (None, names[0]) else None
+    pruned = [trial for trial in results.trials if trial.state == PRUNED and comparable and trial.latest is not None]
     return {
         "targets": aims,
         "states": {trial.number: trial.state for trial in results.trials},
-        "pruned": {number: value for number, value in last.items() if math.isfinite(value)},
+        "pruned": {trial.number: trial.latest for trial in pruned if math.isfinite(trial.latest or 0.0)},
         "pruned_target": comparable,
         "best": results.ranking.best,
     }
@@ -111,11 +107,10 @@ def _history(results: SweepResults, aims: list[Data]) -> Data:
 
 def _parameters(results: SweepResults) -> list[Data]:
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-
-    def values(name: str) -> dict[int, Value]:
-        return {trial.number: trial.params[name] for trial in complete if name in trial.params}
-
-    return [{**asdict(parameter), "values": values(parameter.name)} for parameter in results.parameters]
+    return [
+        {**one, "values": {t.number: t.params[one["name"]] for t in complete if one["name"] in t.params}}
+        for one in results.parameters
+    ]
 
 
 def _intermediate(results: SweepResults) -> Data:
@@ -160,10 +155,8 @@ def _panels(results: SweepResults, courses: Mapping[str, Mapping[int, Mapping[in
 def _timeline(results: SweepResults) -> Data:
     spans = {}
     for trial in results.trials:
-        end = trial.ended
-        if end is None and trial.started is not None and trial.seconds is not None:
-            end = trial.started + trial.seconds
-        if trial.started is not None and end is not None:
+        if trial.started is not None and (trial.ended is not None or trial.seconds is not None):
+            end = trial.started + (trial.seconds or 0.0) if trial.ended is None else trial.ended
             spans[trial.number] = (trial.started, max(end, trial.started), trial.state)
     began = min((start for start, _, _ in spans.values()), default=0.0)
     slots = slots_of((number, start, end) for number, (start, end, _) in spans.items())

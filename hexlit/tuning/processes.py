@@ -18,15 +18,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+import psutil
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from hexlit.accelerate.machine import RESOURCES_FILE, ProcessEndedError, ProcessTree, last_device_bytes
+from hexlit.accelerate.machine import RESOURCES_FILE, ProcessTree, last_device_bytes
 from hexlit.files import remove_temporary
 from hexlit.lifeline import Lifeline
 from hexlit.tuning.config import SweepConfig
 from hexlit.tuning.space import quoted
-from hexlit.tuning.trial import VARIABLE, TrialTicket
+from hexlit.tuning.trial import VARIABLE, TrialTicket, named
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +142,7 @@ class TrialProcess:
         """Why the process failed, or None where its exit code is 0."""
         with contextlib.ExitStack() as open_tree:
             tree = None
-            with contextlib.suppress(ProcessEndedError):
+            with contextlib.suppress(psutil.NoSuchProcess):
                 tree = open_tree.enter_context(contextlib.closing(ProcessTree(self._process.pid)))
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -154,7 +155,7 @@ class TrialProcess:
                         self._process.send_signal(signal.SIGINT)  # lets loggers and checkpoints end properly
                         self._process.wait(_SOFT_END)
                     return "stopped"
-                with contextlib.suppress(ProcessEndedError):
+                with contextlib.suppress(psutil.NoSuchProcess):
                     if tree is not None:
                         self._measure(tree, limits)
                 reason = exceeded(limits, time.monotonic() - self._began, self._attempt.taken)
@@ -272,8 +273,7 @@ def ask_the_controller() -> None:
             result = {job: {"JobID": job, "State": "ENDED", "NodeList": ""} for job in self._asked}
             for line in text.splitlines():
                 job, state, nodes = (part.strip() for part in line.split("|"))
-                known = "PENDING" if state in _GOES_ON else state
-                result[job] = {"JobID": job, "State": known, "NodeList": nodes}
+                result[job] = {"JobID": job, "State": "PENDING" if state in _GOES_ON else state, "NodeList": nodes}
             return result
 
     SlurmJob.watcher = QueueWatcher(delay_s=_ASKED_EVERY)
@@ -300,13 +300,3 @@ def _environment(folder: Path, ticket: TrialTicket) -> dict[str, str]:
     shared = {"TORCHINDUCTOR_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"hexlit-inductor-{os.getuid()}")}
     kept = {name: value for name, value in os.environ.items() if name != "HYDRA_FULL_ERROR"}
     return {**shared, **kept, VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)}
-
-
-def first_line(error: BaseException) -> str:
-    """First line of the message of `error`."""
-    return (str(error).strip().splitlines() or ["no message"])[0]
-
-
-def named(error: BaseException) -> str:
-    """The type of `error`, and the first line of its message."""
-    return f"{type(error).__name__}: {first_line(error)}"

@@ -19,7 +19,6 @@ from hexlit.tuning.trials import (
     PRUNED,
     RUNNING,
     STATES,
-    Parameter,
     TrialResult,
     distributions_of_study,
     distributions_of_values,
@@ -180,7 +179,7 @@ class SweepResults:
     """Things that could not be read, one line each."""
 
     @property
-    def parameters(self) -> list[Parameter]:
+    def parameters(self) -> list[dict[str, Any]]:
         """The searched parameters with their ranges."""
         return [parameter_of(*pair) for pair in self.distributions.items()]
 

@@ -26,7 +26,7 @@ from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
-from hexlit.tuning.processes import SLURM, Attempt, clean, first_line, named
+from hexlit.tuning.processes import SLURM, Attempt, clean
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
 from hexlit.tuning.samplers import build_sampler
@@ -45,6 +45,7 @@ from hexlit.tuning.study import (
 )
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
+from hexlit.tuning.trial import first_line, named
 
 log = logging.getLogger(__name__)
 
@@ -72,21 +73,18 @@ def run_sweep(
     def make_launcher() -> Any:
         from hydra.core.plugins import Plugins
 
-        there = OmegaConf.merge(_without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}})
-        assert isinstance(there, DictConfig)
-        return Plugins.instance().instantiate_launcher(
-            config=there, hydra_context=hydra_context, task_function=task_function
-        )
+        there: Any = OmegaConf.merge(_without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}})
+        parts = {"hydra_context": hydra_context, "task_function": task_function}
+        return Plugins.instance().instantiate_launcher(config=there, **parts)
 
     storage = plan.settings.storage
     if storage is not None and hidden_password(storage) != storage:
         os.environ[STORAGE_VARIABLE] = storage  # for the trials: no command line and no file shows it
+    where = f"the sweep is in {os.path.relpath(plan.folder)}"
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            with says_how_to_continue(
-                "hexlit train", lambda: f"the sweep is in {os.path.relpath(plan.folder)}", lambda: again(plan, config)
-            ):
+            with says_how_to_continue("hexlit train", lambda: where, lambda: again(plan, config)):
                 return Sweep(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)
@@ -147,8 +145,7 @@ class Sweep:
     def _interrupt_abandoned(self) -> None:
         abandoned = interrupt_abandoned(self._study)
         for trial in abandoned:
-            if "folder" in trial.user_attrs:
-                clean(self._plan.folder / Path(trial.user_attrs["folder"]).name)
+            clean(self._plan.folder / Path(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")).name)
         if abandoned:
             log.info("interrupted, and repeated now: trial %s", ", ".join(str(trial.number) for trial in abandoned))
             self._warn_of_jobs()
@@ -242,13 +239,10 @@ class Sweep:
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""
-        before = self._before
-        facts = sweep_facts(
-            self._plan,
-            started=before.get("started") or time.time() - (time.monotonic() - self._began),
-            finished=finished,
-            seconds=before.get("seconds", 0.0) + time.monotonic() - self._began,
-        )
+        seconds = time.monotonic() - self._began
+        started = self._before.get("started") or time.time() - seconds
+        seconds += self._before.get("seconds", 0.0)
+        facts = sweep_facts(self._plan, started=started, finished=finished, seconds=seconds)
         write_text_atomic(self._plan.folder / SWEEP_FILE, json.dumps(facts, indent=2) + "\n")
 
     def _show(self, news: list[str]) -> None:
@@ -289,12 +283,11 @@ def _without_password(config: DictConfig) -> DictConfig:
     """The configuration without the password, so that it may be saved."""
     shown = config.copy()
     if config.hydra.sweeper.storage is not None:
+        lines = [str(line) for line in config.hydra.overrides.hydra]
         with open_dict(shown), read_write(shown):
             shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
             shown.hydra.overrides.hydra = [
-                hidden_password(str(line))
-                for line in config.hydra.overrides.hydra
-                if not str(line).lstrip("+").startswith("hydra.sweeper.storage=")
+                hidden_password(line) for line in lines if not line.lstrip("+").startswith("hydra.sweeper.storage=")
             ]
     return shown
 

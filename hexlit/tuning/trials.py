@@ -163,20 +163,6 @@ def _risen(values: Sequence[float]) -> int | None:
     return means.index(lowest) if means[-1] > lowest + RISE * abs(lowest) else None
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """One searched parameter and its range."""
-
-    name: str
-    kind: str
-    """`float`, `int` or `categorical`."""
-    log: bool = False
-    """Whether it was searched on a logarithmic scale."""
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[Value, ...] = ()
-
-
 def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDistribution"]:
     """The searched parameters in order of appearance; a range that changed covers all its versions."""
     result: dict[str, Any] = {}
@@ -205,12 +191,14 @@ def distributions_of_values(settings: Sequence[Mapping[str, Value]]) -> dict[str
     return result
 
 
-def parameter_of(name: str, distribution: Any) -> Parameter:
-    """The parameter `name` with a distribution of Optuna."""
+def parameter_of(name: str, distribution: Any) -> dict[str, Any]:
+    """The parameter `name` with a distribution of Optuna: `kind` (`float`, `int` or `categorical`) and range."""
+    known = {"name": name, "kind": "categorical", "log": False, "low": None, "high": None, "choices": ()}
     if hasattr(distribution, "choices"):
-        return Parameter(name, "categorical", choices=tuple(map(plain_value, distribution.choices)))
+        return known | {"choices": tuple(map(plain_value, distribution.choices))}
     kind = type(distribution).__name__.removesuffix("Distribution").lower()
-    return Parameter(name, kind, distribution.log, float(distribution.low), float(distribution.high))
+    ends = {"low": float(distribution.low), "high": float(distribution.high)}
+    return known | ends | {"kind": kind, "log": distribution.log}
 
 
 def plain_value(value: Any) -> Value:

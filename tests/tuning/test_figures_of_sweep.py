@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from hexlit.tuning.figures import LEAST_TRIALS, figures_of, parameter_importances, write_figures
+from hexlit.tuning.figures import LEAST_TRIALS, parameter_importances, write_figures
 from hexlit.tuning.results import read_results
 from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned, running
 
@@ -193,8 +193,3 @@ def test_importances_that_cannot_be_told_say_why() -> None:
     enough = {n: float(n) for n in settings}
     assert told(enough)["values"] is not None
     assert told(enough, fixed)["reason"] == "no parameter has several values"
-
-
-def test_every_figure_has_a_title_of_its_own(tmp_path: Path) -> None:
-    titles = [figure.title for figure in figures_of(read_results(make_sweep(tmp_path / "s", trials(3))))]
-    assert len(set(titles)) == len(titles) == len(NAMES)

@@ -48,7 +48,7 @@ class Study:
         return step == self.until
 
 
-def fit(tmp_path: Path, study: Study, module: L.LightningModule, epochs: int = 4, **settings: Any) -> L.Trainer:
+def fit(tmp_path: Path, study: Any, module: L.LightningModule, epochs: int = 4, **settings: Any) -> L.Trainer:
     monitor = settings.pop("monitor", "value")
     trainer = L.Trainer(
         max_epochs=epochs,

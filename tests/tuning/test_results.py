@@ -235,22 +235,6 @@ def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace() -> None:
     assert saving == {"saved_seconds": 182.0, "estimated_trials": 2, "unknown_trials": 2}
 
 
-def test_a_torn_end_of_the_journal_costs_nothing(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.5)])
-    with (folder / "study.journal").open("a") as file:
-        file.write('{"op_code":4,"worker_id":"a')
-    found = read_results(folder)
-    assert (found.ranking.order, found.problems) == ((0,), ())
-
-
-def test_a_broken_journal_is_told(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.7)])
-    journal = folder / "study.journal"
-    journal.write_text('{"op_code": torn\n' + journal.read_text())
-    with pytest.raises(UsageError, match=r"study\.journal: "):
-        read_results(folder)
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
 def test_a_broken_sweep_file_leaves_what_the_study_says(text: str, tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", [complete(0.4), complete(0.7)])
@@ -266,15 +250,6 @@ def test_a_sweep_that_has_just_begun_has_no_trial_and_no_problem(tmp_path: Path)
     mark_alive(folder)
     found = read_results(folder)
     assert (found.trials, found.problems, found.progress["of"], found.best) == ((), (), 5, None)
-
-
-def test_a_folder_named_outside_the_sweep_is_not_read(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.5)])
-    write_metrics(tmp_path / "elsewhere", {"train.loss": [1.0]})
-    text = (folder / "study.journal").read_text()
-    (folder / "study.journal").write_text(text.replace('"trial-000"', '"../elsewhere"'))
-    (trial,) = read_results(folder).trials
-    assert (trial.folder, trial.epochs) == (None, None)
 
 
 def sequential(folder: Path, seeds: int) -> Path:
