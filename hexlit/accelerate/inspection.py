@@ -29,7 +29,7 @@ from hexlit.accelerate.host import free_host_bytes, processor_identity, total_ho
 from hexlit.accelerate.machine import Nvml, recommended_trials
 from hexlit.accelerate.memory import total_and_free_bytes
 from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16, inference_dtype, training_precision
-from hexlit.accelerate.process_settings import kept_settings
+from hexlit.accelerate.profile import kept_settings
 
 TRIAL_HOST_BYTES = 3 * 2**29
 TRIAL_DEVICE_BYTES = 2 * 2**30

@@ -1,7 +1,8 @@
 """The settings of a run on its device, decided once."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,6 +127,31 @@ class DeviceProfile:
         torch.use_deterministic_algorithms(self.deterministic, warn_only=True)
         if self.memory_cap is not None:
             set_memory_cap(self.device, self.memory_cap)
+
+
+@contextmanager
+def kept_settings() -> Iterator[None]:
+    """Restore, at the end of the block, all settings of `DeviceProfile.apply`, and the threads of Numba.
+
+    The memory cap of a device stays: torch has no way to ask for it.
+    """
+    import numba
+
+    threads, kernels = torch.get_num_threads(), numba.get_num_threads()
+    products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    benchmark, fixed = torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        numba.set_num_threads(kernels)  # first: when it starts its threads, it gives torch all cores again
+        torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision(products)
+        torch.backends.cudnn.allow_tf32 = convolutions
+        torch.backends.cudnn.benchmark = benchmark
+        torch.backends.cudnn.deterministic = fixed
+        torch.use_deterministic_algorithms(deterministic, warn_only=warns)
 
 
 # The number for the cpu is measured. Those of cuda and mps keep the device busy with small networks, and take only a

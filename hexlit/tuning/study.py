@@ -9,7 +9,6 @@ import contextlib
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,42 +125,33 @@ def load_study(folder: Path) -> "Study":
         raise UsageError(f"{path or facts.storage}: there is no study {facts.study_name}") from error
 
 
-@dataclass(frozen=True)
-class Watcher:
-    """The process that watches over a trial. A running trial without one was interrupted."""
+def watcher_now() -> dict[str, Any]:
+    """This process as the one that watches over a trial; a running trial without one was interrupted.
 
-    host: str
-    """Machine or container of the process number, see `process_space`."""
-    pid: int
-    create_time: float
-    seen: float
-    """Time of its last heartbeat, in seconds since 1970."""
+    `host` is the machine or container of the process number (see `process_space`), `seen` the time of its last
+    heartbeat, in seconds since 1970.
+    """
+    import psutil
 
-    @classmethod
-    def this(cls) -> "Watcher":
-        """This process, now."""
-        import psutil
-
-        process = psutil.Process()
-        return cls(process_space(), process.pid, process.create_time(), time.time())
-
-    @property
-    def alive(self) -> bool:
-        """Whether it still watches, as far as can be known from here."""
-        if self.host == process_space():
-            return RunProcess(self.pid, self.create_time).alive
-        return time.time() - self.seen < PRESUMED_DEAD
+    process = psutil.Process()
+    facts = {"host": process_space(), "pid": process.pid, "create_time": process.create_time()}
+    return facts | {"seen": time.time()}
 
 
 def is_watched(trial: "FrozenTrial") -> bool:
-    """Whether a process still watches over the running `trial`."""
-    return WATCHER in trial.user_attrs and Watcher(**trial.user_attrs[WATCHER]).alive
+    """Whether a process still watches over the running `trial`, as far as can be known from here."""
+    watcher = trial.user_attrs.get(WATCHER)
+    if watcher is None:
+        return False
+    if watcher["host"] == process_space():
+        return RunProcess(watcher["pid"], watcher["create_time"]).alive
+    return bool(time.time() - watcher["seen"] < PRESUMED_DEAD)
 
 
 def record_heartbeat(study: "Study", trial_id: int) -> None:
     """Record that this process watches over the trial; a trial that has just ended needs no record."""
     with contextlib.suppress(UpdateFinishedTrialError):
-        study._storage.set_trial_user_attr(trial_id, WATCHER, asdict(Watcher.this()))
+        study._storage.set_trial_user_attr(trial_id, WATCHER, watcher_now())
 
 
 def is_interrupted(trial: "FrozenTrial") -> bool:
@@ -221,7 +211,7 @@ def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trial
         state=TrialState.RUNNING,
         params=again.params if again else {},
         distributions=again.distributions if again else {},
-        user_attrs={WATCHER: asdict(Watcher.this())} | ({RETRY_OF: again.number} if again else {}),
+        user_attrs={WATCHER: watcher_now()} | ({RETRY_OF: again.number} if again else {}),
     )
     trial_id = study._storage.create_new_trial(study._study_id, template_trial=template)
     frozen = study._storage.get_trial(trial_id)

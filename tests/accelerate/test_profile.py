@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numba
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -10,7 +11,7 @@ from hexlit.accelerate import device as device_module
 from hexlit.accelerate import precision, profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import inference_dtype, training_precision
-from hexlit.accelerate.profile import DeviceProfile, build_profile, every_profile
+from hexlit.accelerate.profile import DeviceProfile, build_profile, every_profile, kept_settings
 from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
@@ -322,3 +323,33 @@ def test_value_out_of_range_is_refused_in_one_line_that_names_key_and_value(key:
 def test_determinism_excludes_convolutions_chosen_by_their_time() -> None:
     with pytest.raises(UsageError, match="accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true"):
         AcceleratorConfig(cudnn_benchmark=True, deterministic=True)
+
+
+def settings() -> dict[str, object]:
+    kernels = numba.get_num_threads()  # first: where Numba starts its threads, it gives torch all cores again
+    return {
+        "threads": torch.get_num_threads(),
+        "kernels": kernels,
+        "products": torch.get_float32_matmul_precision(),
+        "convolutions": torch.backends.cudnn.allow_tf32,
+        "benchmark": torch.backends.cudnn.benchmark,
+        "fixed": torch.backends.cudnn.deterministic,
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+    }
+
+
+@pytest.mark.row("F10")
+def test_what_a_profile_sets_is_put_back_also_after_an_error() -> None:
+    before = settings()
+    chosen = AcceleratorConfig(device="cpu", threads=1, matmul_precision="medium", deterministic=True)
+
+    def fail() -> None:
+        with kept_settings():
+            build_profile(chosen).apply()
+            numba.set_num_threads(1)
+            assert settings() != before
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert settings() == before

@@ -1,4 +1,4 @@
-"""Servers of databases for tests: PostgreSQL, MariaDB and MySQL, on loopback, in temporary folders."""
+"""Servers of databases for tests: PostgreSQL and MariaDB, on loopback, in temporary folders."""
 
 import os
 import pwd
@@ -138,15 +138,22 @@ class Postgres(Server):
         return subprocess.run(ready, check=False).returncode == 0
 
 
-class _OfMySqlsKind(Server):
-    """The common part of MariaDB and MySQL."""
+class MariaDb(Server):
+    """MariaDB."""
 
-    driver = "pymysql"
+    scheme, driver, user = "mariadb+pymysql", "pymysql", "mysql"
 
-    def _admit(self) -> None:
-        """Make user and database, as the server's own root, who has no password on its socket."""
+    @classmethod
+    def missing(cls) -> str | None:
+        return _not_installed("mariadbd", "mariadb-server")
+
+    def make(self) -> None:
         import pymysql
 
+        how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
+        self._run(_path("mariadb-install-db"), *self._settings(), *how)
+        self.start()
+        # The server's own root has no password on its socket.
         with pymysql.connect(unix_socket=str(self.folder / "socket"), user="root") as root, root.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE {DATABASE}")
             cursor.execute(f"CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
@@ -156,8 +163,8 @@ class _OfMySqlsKind(Server):
         """They come first on a command line."""
         return ["--no-defaults", f"--datadir={self.data}", f"--socket={self.folder}/socket"]
 
-    def _at_port(self) -> list[str]:
-        return [f"--port={self.port}", "--bind-address=127.0.0.1"]
+    def _command(self) -> list[str]:
+        return [_path("mariadbd"), *self._settings(), f"--port={self.port}", "--bind-address=127.0.0.1"]
 
     def _answers(self) -> bool:
         try:
@@ -167,49 +174,7 @@ class _OfMySqlsKind(Server):
             return False
 
 
-class MariaDb(_OfMySqlsKind):
-    """MariaDB."""
-
-    scheme, user = "mariadb+pymysql", "mysql"
-
-    @classmethod
-    def missing(cls) -> str | None:
-        return _not_installed("mariadbd", "mariadb-server")
-
-    def make(self) -> None:
-        how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
-        self._run(_path("mariadb-install-db"), *self._settings(), *how)
-        self.start()
-        self._admit()
-
-    def _command(self) -> list[str]:
-        return [_path("mariadbd"), *self._settings(), *self._at_port()]
-
-
-class MySql(_OfMySqlsKind):
-    """MySQL's own server. Its users have passwords of the kind `caching_sha2_password`, which is MySQL's own choice."""
-
-    scheme = "mysql+pymysql"
-    user = "mysql"
-
-    @classmethod
-    def missing(cls) -> str | None:
-        found = shutil.which("mysqld", path=PLACES)
-        if found and "MariaDB" not in subprocess.run([found, "--version"], capture_output=True, text=True).stdout:
-            return None
-        return "MySQL's own server is not installed"
-
-    def make(self) -> None:
-        self._run(_path("mysqld"), *self._settings(), "--initialize-insecure")
-        self.start()
-        self._admit()
-
-    def _command(self) -> list[str]:
-        own = ["--mysqlx=OFF", "--secure-file-priv=NULL", f"--pid-file={self.folder}/pid"]
-        return [_path("mysqld"), *self._settings(), *self._at_port(), *own]
-
-
-ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb, "MySQL": MySql}
+ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb}
 
 
 @contextmanager

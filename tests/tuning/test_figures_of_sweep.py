@@ -12,7 +12,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from hexlit.tuning.figures import LEAST_TRIALS, parameter_importances, write_figures
 from hexlit.tuning.results import read_results
-from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned, running
+from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned
 
 NAMES = ["history", "importances", "parallel", "slices", "intermediate", "curves", "timeline"]
 SPACE: dict[str, BaseDistribution] = {
@@ -103,16 +103,6 @@ def test_two_objectives_have_a_pareto_front_and_a_panel_each(tmp_path: Path) -> 
     assert [target["name"] for target in data["pareto"]["targets"]] == list(ways)
     assert data["pareto"]["front"] == [n for n in range(29, -1, -1) if n % 5 not in (1, 3)]
     assert [entry["target"] for entry in data["importances"]] == list(ways)
-
-
-def test_trials_that_ran_at_the_same_time_have_slots_of_their_own(tmp_path: Path) -> None:
-    made = [complete(0.1, start=0, end=30), complete(0.2, start=5, end=10), complete(0.3, start=12, end=20), running()]
-    bars = drawn(make_sweep(tmp_path / "s", made, n_jobs=2))["timeline"]["bars"]
-    assert [(bar["trial"], bar["slot"], bar["start"], bar["end"]) for bar in bars[:3]] == [
-        (0, 0, 0.0, 30.0),
-        (1, 1, 5.0, 10.0),
-        (2, 1, 12.0, 20.0),
-    ]
 
 
 def test_a_ranking_by_the_comparable_loss_is_what_the_figures_show_first(tmp_path: Path) -> None:

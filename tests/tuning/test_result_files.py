@@ -63,13 +63,6 @@ def test_results_are_written_while_the_sweep_goes_on(tmp_path: Path) -> None:
     assert (folder / "report.html").is_file()
 
 
-def test_without_figures_none_is_drawn_and_an_old_page_stays(sweep: Path) -> None:
-    (sweep / "report.html").write_text("old")
-    write_results(sweep, figures=False)
-    assert (sweep / "report.html").read_text() == "old"
-    assert not (sweep / "figures").exists()
-
-
 def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
     for number in range(2):
         make_job(tmp_path / "s", number, [f"seed={number}"], strength__score=[0.1, 0.5 + number])

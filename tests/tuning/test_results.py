@@ -5,7 +5,6 @@ import math
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.tuning.results import read_results, time_saved
-from hexlit.tuning.study import Watcher
+from hexlit.tuning.study import watcher_now
 from hexlit.tuning.trials import TrialResult
 from tests.tuning.sweeps import (
     BEGAN,
@@ -184,12 +183,8 @@ def test_a_killed_sweep_has_nothing_running(tmp_path: Path) -> None:
     found = read_results(folder)
     assert (found.state, found.trials[1].state, found.progress["eta_seconds"]) == ("interrupted", "interrupted", None)
     assert found.trials[1].failure == "the sweep ended while it ran"
-
-
-def test_a_trial_whose_own_process_lives_still_runs(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [running()], finished=None)
-    mark_alive(folder / "trial-000")
-    assert read_results(folder).trials[0].state == "running"
+    mark_alive(folder / "trial-001")
+    assert read_results(folder).trials[1].state == "running", "its own process lives"
 
 
 @pytest.mark.row("D13")
@@ -210,7 +205,7 @@ def test_a_killed_sweep_of_this_machine_is_not_waited_for(tmp_path: Path) -> Non
     """Its process is known to be gone, however lately it gave a sign of life."""
     with subprocess.Popen([sys.executable, "-c", "pass"]) as gone:
         gone.wait()
-    seen = asdict(replace(Watcher.this(), pid=gone.pid))
+    seen = watcher_now() | {"pid": gone.pid}
     storage = "sqlite:///" + str(tmp_path / "study.db")
     folder = make_sweep(tmp_path / "s", [], finished=None, storage=storage)
     trial = optuna.create_study(storage=storage, study_name="study", direction="maximize").ask()

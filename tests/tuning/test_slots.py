@@ -3,8 +3,6 @@
 import os
 import signal
 import stat
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.tuning.slots import Slots
+from tests.tuning.racers import go_together, line_of, start
 
 pytestmark = [pytest.mark.row("D6"), pytest.mark.skipif(os.name != "posix", reason="files are held by flock")]
 
@@ -51,26 +50,12 @@ def _own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "slots"))
 
 
-def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def line_of(child: subprocess.Popen[str]) -> str:
-    assert child.stdout is not None
-    return child.stdout.readline().strip()
-
-
 def test_there_are_never_more_holders_than_slots(tmp_path: Path) -> None:
     """Six processes take 20 times each; half of them know of two slots only."""
     holders = tmp_path / "holders"
     holders.mkdir()
     children = [start(CONTENDER, holders, who, 3 if who % 2 else 2) for who in range(6)]
-    assert [line_of(child) for child in children] == ["ready"] * 6
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+    go_together(children)
     assert [child.wait() for child in children] == [0] * 6
     assert sorted(path.name for path in (tmp_path / "slots" / "cuda-0").iterdir()) == ["slot-0", "slot-1", "slot-2"]
 

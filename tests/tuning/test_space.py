@@ -13,12 +13,7 @@ from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from hypothesis import given
 from hypothesis import strategies as st
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from hexlit.errors import UsageError
 from hexlit.tuning.space import fixed_overrides, grid_of, parse_space, render

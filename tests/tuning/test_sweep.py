@@ -87,6 +87,15 @@ class Place:
         program = ("" if self.drawn else UNDRAWN) + ("" if self.bare else FORKED) + HEXLIT
         return run_apart(program, *arguments, folder=self.folder, environment=environment, seconds=600)
 
+    def write_space(self, name: str, text: str, *overrides: str) -> None:
+        """Write a search space of the user's own, and run it."""
+        folder = self.folder / "configs" / "sweep"
+        folder.mkdir(parents=True)
+        head = "# @package _global_\ndefaults:\n  - override /hydra/sweeper: optuna"
+        (folder / f"{name}.yaml").write_text(head + text)
+        command = ["train", "--multirun", "--config-dir", "configs", f"sweep={name}", "logger=csv", *overrides]
+        self.hexlit(*command, f"hydra.sweep.dir={self.sweep}").check_returncode()
+
     def make_folders(self) -> None:
         for name in ("tmp", "home"):
             (self.folder / name).mkdir(exist_ok=True)
@@ -271,8 +280,13 @@ def test_a_signal_to_all_interrupts_the_trials_and_fails_none(place: Place) -> N
 
 @pytest.mark.row("C10")
 def test_a_sweep_does_not_go_on_as_another(place: Place) -> None:
-    """Its trials have to be comparable."""
-    place.run(LR, "hydra.sweeper.n_trials=1", "optimizer.weight_decay=0.5")
+    """Its trials have to be comparable; and nothing goes on unasked."""
+    overrides = [LR, "hydra.sweeper.n_trials=1", "optimizer.weight_decay=0.5"]
+    place.run(*overrides)
+    told = place.run(*overrides, code=2).stderr
+    assert ("sweep.resume=true" in told, len(told.strip().splitlines()), len(place.trials())) == (True, 1, 1)
+    place.run(*overrides, "sweep.resume=true")
+    assert len(place.trials()) == 1, "the count was full"
     for changed in (["optimizer.weight_decay=0.25"], ["optimizer.weight_decay=0.5", "sweep.seeds=2"]):
         told = place.run(LR, "hydra.sweeper.n_trials=2", *changed, "sweep.resume=true", code=2).stderr
         assert "sweep.resume=true: " in told
@@ -300,36 +314,20 @@ def test_a_password_is_in_no_file_and_on_no_command_line(place: Place) -> None:
 @pytest.mark.row("B8")
 def test_best_yaml_has_what_the_search_space_fixes(place: Place) -> None:
     """All but the budget of a trial, so that the full training is of the same problem."""
-    space = """# @package _global_
-# hexlit train --multirun --config-dir configs sweep=mine
-defaults:
-  - override /hydra/sweeper: optuna
+    place.write_space(
+        "mine",
+        """
   - override /experiment: quick
 board: 4
 search: {simulations: 16}
 trainer: {max_epochs: 3}
 sweep: {objective: strength.score}
 hydra: {sweeper: {n_trials: 1, params: {optimizer.lr: "tag(log, interval(1e-4, 1e-1))"}}}
-"""
-    (place.folder / "configs" / "sweep").mkdir(parents=True)
-    (place.folder / "configs" / "sweep" / "mine.yaml").write_text(space)
-    command = ["train", "--multirun", "--config-dir", "configs", "sweep=mine"]
-    place.hexlit(*command, "logger=csv", f"hydra.sweep.dir={place.sweep}").check_returncode()
+""",
+    )
     best = OmegaConf.load(place.sweep / "best.yaml")
     assert set(best.overrides[:-1]) == {"experiment=quick", "board=4", "search.simulations=16", "logger=csv"}
     assert best.left_out == ["trainer.max_epochs=3"]
-
-
-@pytest.mark.row("C10")
-def test_a_study_is_not_reused_unasked(place: Place) -> None:
-    overrides = [LR, "hydra.sweeper.n_trials=1"]
-    place.run(*overrides)
-    told = place.run(*overrides, code=2).stderr
-    assert "sweep.resume=true" in told
-    assert len(told.strip().splitlines()) == 1
-    assert len(place.trials()) == 1
-    place.run(*overrides, "sweep.resume=true")
-    assert len(place.trials()) == 1, "the count was full"
 
 
 def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
@@ -520,10 +518,7 @@ def test_wilcoxon_hears_the_value_of_each_seed(place: Place) -> None:
 
 def test_a_space_of_the_stock_plugin_runs_unchanged(place: Place) -> None:
     """Both of its forms, its sampler's settings and its direction."""
-    stock = """# @package _global_
-# hexlit train --multirun --config-dir . sweep=stock
-defaults:
-  - override /hydra/sweeper: optuna
+    space = """
   - override /hydra/sweeper/sampler: tpe
 hydra:
   sweeper:
@@ -539,11 +534,7 @@ hydra:
       data.window: range(1000, 3000, step=500)
       optimizer.schedule: cosine
 """
-    (place.folder / "sweep_configs" / "sweep").mkdir(parents=True)
-    (place.folder / "sweep_configs" / "sweep" / "stock.yaml").write_text(stock)
-    command = ["train", "--multirun", "--config-dir", "sweep_configs", "sweep=stock"]
-    fixed = ["board=3", "logger=csv", "trainer.max_epochs=2", f"hydra.sweep.dir={place.sweep}"]
-    place.hexlit(*command, *fixed).check_returncode()
+    place.write_space("stock", space, "board=3", "trainer.max_epochs=2")
     trials = place.trials()
     assert states(trials) == ["COMPLETE"] * 3
     for trial in trials:
