@@ -318,8 +318,8 @@ def trials_of_jobs(
         state, failure = _state_of_job(run, now)
         overrides = _overrides_of(run)
         values = values_of(overrides)
-        started = (run / ".hydra").stat().st_mtime
-        last = now if state == RUNNING else max(path.stat().st_mtime for path in (run / ".hydra", *run.glob("*.*")))
+        changes = [path.stat().st_mtime for path in (run / ".hydra", *run.glob("*.*"))]
+        started, last = min(changes), now if state == RUNNING else max(changes)
         known = TrialResult(
             number,
             state,

@@ -93,13 +93,6 @@ def defaults(device: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> Dev
     return build_profile(AcceleratorConfig(**fields), DEVICE_DEFAULTS)
 
 
-@pytest.mark.row("B2")
-@pytest.mark.parametrize("device", DEVICES)
-def test_an_override_wins_on_every_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = defaults(device, monkeypatch, train_batch=8, evaluation_batch=9, workers=1)
-    assert (found.train_batch, found.evaluation_batch, found.workers) == (8, 9, 1)
-
-
 @pytest.mark.row("B1")
 def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))

@@ -58,12 +58,12 @@ def test_a_file_that_says_nothing_is_none(text: str, tmp_path: Path) -> None:
 @pytest.mark.row("D17")
 def test_the_newest_live_run_is_found_in_runs_and_in_sweeps(tmp_path: Path) -> None:
     assert newest_live_run(tmp_path / "runs") is None
-    dead, sweep, broken = (tmp_path / name for name in ("hex5/a", "hex5/b/3", "hex5/c"))
-    for folder in (dead, sweep, broken):
-        folder.mkdir(parents=True)
-    (dead / "process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
-    (broken / "process.json").write_text("{")
+    for name, text in {"hex5/a": json.dumps({"pid": os.getpid(), "create_time": 1.0}), "hex5/c": "{"}.items():
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "process.json").write_text(text)
     assert newest_live_run(tmp_path) is None
+    sweep = tmp_path / "hex5/b/3"
+    sweep.mkdir(parents=True)
     write_process_file(sweep)
     found = newest_live_run(tmp_path)
     assert found is not None
@@ -73,7 +73,5 @@ def test_the_newest_live_run_is_found_in_runs_and_in_sweeps(tmp_path: Path) -> N
         later.mkdir(parents=True)
         begun = psutil.Process(child.pid).create_time()
         (later / "process.json").write_text(json.dumps({"pid": child.pid, "create_time": begun}))
-        found = newest_live_run(tmp_path)
-        assert found is not None
-        assert (found[0], found[1].pid) == (later, child.pid)
+        assert newest_live_run(tmp_path) == (later, RunProcess(child.pid, begun))
         child.communicate(b"\n")

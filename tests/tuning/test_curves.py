@@ -85,14 +85,3 @@ def test_what_looks_wrong_gets_a_flag(columns: dict[str, list[float]], expected:
 
 def test_one_bad_seed_flags_its_trial() -> None:
     assert sanity_flags([curves(train__loss=[2.0, 1.0]), curves(train__loss=[2.0, math.nan])]) == ("nan",)
-
-
-def test_a_run_that_puts_back_an_epoch_ends_with_its_metrics() -> None:
-    run = curves(val__policy_loss=[3.0, 1.0, 2.0], val__value_loss=[0.5, 0.1, 0.4], val__loss=[9.0, math.inf, 7.0])
-    ended = run.ended_with(1)
-    assert (ended.last("val.policy_loss"), ended.last("val.loss")) == (1.0, None)
-    assert ended.losses("val") == {"policy_loss": 1.0, "value_loss": 0.1, "loss": None}
-    assert run.losses("val") == {"policy_loss": 2.0, "value_loss": 0.4, "loss": 7.0}
-    assert ended.column("val.policy_loss") == run.column("val.policy_loss")
-    assert run.ended_with(7) == run
-    assert mean_curves([ended, curves(val__policy_loss=[5.0])]).last("val.policy_loss") == 3.0

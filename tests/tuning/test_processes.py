@@ -1,7 +1,9 @@
 """A trial's process is watched: what it takes is what the driver says, or else what the trial itself does."""
 
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from hexlit.accelerate.machine import COLUMNS, ProcessTree, ResourceSample
 from hexlit.tuning import processes
 from hexlit.tuning.config import SweepConfig
-from hexlit.tuning.processes import GIB, Attempt, TrialProcess
+from hexlit.tuning.processes import GIB, Attempt, TrialProcess, ask_the_controller
 from hexlit.tuning.trial import TrialTicket
 
 WHY = "the driver names none of this container's processes"
@@ -73,3 +75,30 @@ def test_without_a_budget_nobody_is_warned(
 ) -> None:
     found = ending(tmp_path, SweepConfig(), monkeypatch, driver=None, told=3 * GIB)
     assert (found.failure, found.peaks["device"], caplog.records) == (None, 3 * GIB, [])
+
+
+@pytest.fixture
+def watcher() -> Iterator[object]:
+    slurm = pytest.importorskip("submitit.slurm.slurm", reason="an extra")
+    before = slurm.SlurmJob.watcher
+    ask_the_controller()
+    yield slurm.SlurmJob.watcher
+    slurm.SlurmJob.watcher = before
+
+
+@pytest.mark.row("F24")
+def test_the_controller_says_what_became_of_jobs(watcher: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "7|RUNNING|node1\n8_0|CANCELLED|\n8_1|REQUEUE_HOLD|\n99|COMPLETED|node2\n"
+    asked: list[list[str]] = []
+
+    def answer(command: list[str], shell: bool) -> bytes:
+        asked.append(command)
+        return lines.encode()
+
+    monkeypatch.setattr(subprocess, "check_output", answer)
+    for job in ("7", "8_0", "8_1", "9"):
+        watcher.register_job(job)  # type: ignore[attr-defined]
+    watcher.update()  # type: ignore[attr-defined]
+    assert [command[0] for command in asked] == ["squeue"]
+    done = {job: watcher.is_done(job, mode="cache") for job in ("7", "8_0", "8_1", "9")}  # type: ignore[attr-defined]
+    assert done == {"7": False, "8_0": True, "8_1": False, "9": True}, "9 is forgotten, so that it has ended"

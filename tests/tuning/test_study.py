@@ -14,6 +14,7 @@ from hexlit.tuning import study
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import Retry, open_storage
 from hexlit.tuning.study import create_study
+from hexlit.tuning.trial import RunningTrial, TrialTicket
 from tests.tuning.racers import race
 from tests.tuning.sweeps import make_sweep
 
@@ -118,3 +119,29 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
     assert not study.may_begin(other.get_trials(), 1)
     folder = make_sweep(tmp_path / "sweep", [], storage=address.format(tmp_path), study_name="s")
     assert [trial.number for trial in read_results(folder).trials] == [0, 1]
+
+
+@pytest.mark.row("F24")
+def test_a_process_that_is_begun_again_has_the_seeds_that_ended(tmp_path: Path) -> None:
+    study = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
+    told: dict[str, Any] = {
+        "storage": None,
+        "folder": str(tmp_path),
+        "study": "s",
+        "pruner": None,
+        "report_every": None,
+    }
+    trial = study.ask()
+    ticket = TrialTicket(
+        **told, trial_id=trial._trial_id, number=0, objectives=["a"], monitor="a", seeds=2, group="g", sweep_id="i"
+    )
+    first = RunningTrial(ticket)
+    assert first.seeds_ended == 0
+    first.end_seed({"a": 1.0}, 3, 3)
+    first.note(failure="SystemExit: -1")
+    again = RunningTrial(ticket)
+    assert again.seeds_ended == 1
+    again.end_seed({"a": 2.0}, 3, 3)
+    again.tell()
+    (found,) = study.get_trials()
+    assert (found.value, found.user_attrs["epochs"], found.user_attrs["failure"]) == (1.5, 6, None)

@@ -154,15 +154,8 @@ def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     """Whatever happens to some, all others come to their end, and every reason is told."""
     place.bare = True
     accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
-    place.run(
-        LR,
-        "hydra.sweeper.n_trials=9",
-        "hydra/sweeper/pruner=none",
-        "hydra.sweeper.max_failure_rate=1",
-        "sweep.memory_budget=0.35",
-        "sweep.trial_timeout=12",
-        accidents=accidents,
-    )
+    limits = ["hydra.sweeper.max_failure_rate=1", "sweep.memory_budget=0.35", "sweep.trial_timeout=12"]
+    place.run(LR, "hydra.sweeper.n_trials=9", "hydra/sweeper/pruner=none", *limits, accidents=accidents)
     trials = place.trials()
     failures = {trial.number: str(trial.user_attrs["failure"]) for trial in trials if trial.state == TrialState.FAIL}
     assert sorted(failures) == [1, 2, 3, 5, 6, 7]
@@ -304,7 +297,9 @@ def test_trials_are_spread_over_devices(place: Place) -> None:
 def test_a_password_is_in_no_file_and_on_no_command_line(place: Place) -> None:
     database = "hydra.sweeper.storage='sqlite:///file:study.db?uri=true&password=geheim'"
     told = place.run(LR, "hydra.sweeper.n_trials=1", database)
-    place.run(LR, "hydra.sweeper.n_trials=2", database, "hydra.sweep.dir=processes")
+    environment = place.environment() | {"STUDIES": "sqlite:///file:study.db?uri=true&password=geheim"}
+    more = ["hydra.sweeper.n_trials=2", "hydra.sweeper.storage=${oc.env:STUDIES}", "hydra.sweep.dir=processes"]
+    place.hexlit(*place.arguments(LR, *more), environment=environment).check_returncode()
     assert "geheim" not in told.stdout + told.stderr
     files = [path for path in place.folder.rglob("*") if path.is_file() and path.suffix != ".db"]
     assert [path for path in files if b"geheim" in path.read_bytes()] == []
@@ -353,13 +348,8 @@ def test_the_time_limit_begins_no_further_trial(place: Place) -> None:
 
 
 def test_too_many_failures_end_the_sweep(place: Place) -> None:
-    told = place.run(
-        LR,
-        "hydra.sweeper.n_trials=30",
-        "hydra.sweeper.max_failure_rate=0.3",
-        accidents=dict.fromkeys(range(30), "error"),
-        code=2,
-    ).stderr
+    limits = ["hydra.sweeper.n_trials=30", "hydra.sweeper.max_failure_rate=0.3"]
+    told = place.run(LR, *limits, accidents=dict.fromkeys(range(30), "error"), code=2).stderr
     assert "hydra.sweeper.max_failure_rate=0.3" in told
     assert "RuntimeError: planted" in told
     assert len(place.trials()) <= 4
