@@ -32,7 +32,6 @@ STORAGE_VARIABLE = "HEXLIT_STORAGE"
 PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
 """Environment variable with the password of a URL that names none."""
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # SQLAlchemy takes all from the first colon to an @, question marks too. What follows an @ may belong to the password.
 _PASSWORD = re.compile(r"(://[^:/]*:)([^@]*(?:@[^@?]*)*)(?=@)")
 _QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
@@ -62,8 +61,8 @@ Result = TypeVar("Result")
 
 def kind_of(address: str) -> tuple[str, str]:
     """The kind of `address`, such as `sqlite` or `journal`, and the text behind `://`; the kind of a path is empty."""
-    scheme = _SCHEME.match(address)
-    return ("", address) if scheme is None else (scheme[1].lower().split("+")[0], address[scheme.end() :])
+    scheme, there, rest = address.partition("://")
+    return (scheme.lower().split("+")[0], rest) if there else ("", address)
 
 
 def file_of(address: str) -> Path | None:

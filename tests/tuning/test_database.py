@@ -11,13 +11,6 @@ from hexlit.tuning import storage
 from hexlit.tuning.storage import hidden_password, open_storage, refuse_password_in, whole_url
 
 
-def test_a_relative_sqlite_path_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    opened = open_storage("sqlite:///a.db", tmp_path / "sweep")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
-    assert opened.get_all_studies() == []
-
-
 @pytest.mark.parametrize(
     ("url", "words"),
     [

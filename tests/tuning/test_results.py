@@ -257,6 +257,8 @@ def test_a_plain_multirun_is_ranked_by_its_strength(tmp_path: Path) -> None:
     assert (found.ranking.order, found.objectives[0].name) == ((2, 1, 0), "strength.score")
     assert (found.progress["done"], found.progress["of"]) == (3, 3)
     assert found.trials[1].host_peak_bytes == 1001
+    stopped = read_results(sequential(tmp_path / "hex5" / "t", 2))
+    assert (stopped.state, stopped.progress["done"], stopped.progress["of"]) == ("interrupted", 2, 3)
 
 
 def weighted_jobs(folder: Path, **job: Any) -> Path:
@@ -292,11 +294,6 @@ def test_jobs_of_a_plain_multirun_that_failed_were_killed_or_run(tmp_path: Path)
     assert [trial.state for trial in found.trials] == ["failed", "interrupted", "running"]
     assert found.state == "running"
     assert "train.log" in str(found.trials[0].failure)
-
-
-def test_a_plain_multirun_whose_jobs_are_missing_was_stopped(tmp_path: Path) -> None:
-    found = read_results(sequential(tmp_path / "hex5" / "s", 2))
-    assert (found.state, found.progress["done"], found.progress["of"]) == ("interrupted", 2, 3)
 
 
 def test_a_job_that_has_just_got_its_folder_is_starting(tmp_path: Path) -> None:

@@ -114,9 +114,6 @@ def test_the_place_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder.symlink_to(tmp_path)
     with pytest.raises(UsageError, match=r"not this user's own folder.*HEXLIT_SLOTS"):
         Slots("cuda:0", 1)
-
-
-def test_slots_that_cannot_be_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "file"))
     with pytest.raises(UsageError, match=r"file: .*; set HEXLIT_SLOTS"):

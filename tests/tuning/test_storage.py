@@ -147,15 +147,6 @@ def test_a_journal_is_where_it_was_asked_for(spec: str | None, tmp_path: Path, m
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.journal")] == [expected]
 
 
-def test_a_journal_that_may_only_be_read_is_read(tmp_path: Path) -> None:
-    optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
-    with (tmp_path / "study.journal").open("ab") as file:
-        file.write(TORN)
-
-    (tmp_path / "study.journal").chmod(0o444)
-    assert [study.study_name for study in open_storage(None, tmp_path).get_all_studies()] == ["s"]
-
-
 def test_a_journal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"file/study\.journal: .*(Not a directory|File exists)"):
