@@ -28,7 +28,8 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
         x = input.float()
         variance, mean = torch.var_mean(x, (0, 2, 3), correction=0)
         count = torch.full_like(mean, x.numel() / x.shape[1])
-        counts, means, variances = _of_every_rank(torch.stack([count, mean, variance])).unbind(1)  # [ranks, C] each
+        own = torch.stack([count, mean, variance])
+        counts, means, variances = _EveryRank.apply(own).unbind(1)  # type: ignore[no-untyped-call]  # [ranks, C] each
         total = counts.sum(0)
         mean = (counts * means).sum(0) / total
         variance = (counts * (variances + (means - mean) ** 2)).sum(0) / total  # Chan, Golub & LeVeque 1979
@@ -36,17 +37,12 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
             unbiased = variance * total / (total - 1).clamp_min(1)
             self.running_mean.lerp_(mean, self.momentum)
             self.running_var.lerp_(unbiased, self.momentum)
-            if self.num_batches_tracked is not None:
-                self.num_batches_tracked.add_(1)
+            self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
         scale = torch.rsqrt(variance + self.eps) * self.weight
         shift = self.bias - mean * scale
         normalised = x * scale[:, None, None] + shift[:, None, None]
-        return normalised.to(input.dtype)
-
-
-def _of_every_rank(own: Tensor) -> Tensor:
-    result: Tensor = _EveryRank.apply(own)  # type: ignore[no-untyped-call]
-    return result
+        result: Tensor = normalised.to(input.dtype)
+        return result
 
 
 class _EveryRank(torch.autograd.Function):

@@ -42,9 +42,7 @@ def broadcast(value: T) -> T:
 
 def on_writer(call: Callable[[], T]) -> T:
     """The result of `call` on the first rank; the others wait for it."""
-    if not are_several():
-        return call()
-    value: Any = call() if dist.get_rank() == 0 else None
+    value: Any = call() if not are_several() or dist.get_rank() == 0 else None
     result: T = broadcast(value)
     return result
 

@@ -13,14 +13,12 @@ from hexlit.accelerate.profile import DeviceProfile
 
 log = logging.getLogger(__name__)
 
-PRECISION_DTYPES = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
-
 
 def autocast(profile: DeviceProfile) -> contextlib.AbstractContextManager[object]:
     """The context of a training's forward pass; with `32-true` it does nothing."""
-    dtype = PRECISION_DTYPES.get(profile.precision)
-    if dtype is None:
+    if profile.precision == "32-true":
         return contextlib.nullcontext()
+    dtype = torch.bfloat16 if profile.precision == "bf16-mixed" else torch.float16
     return torch.autocast(profile.device.type, dtype=dtype, cache_enabled=False)
 
 

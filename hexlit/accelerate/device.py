@@ -43,10 +43,8 @@ def choose_device(
         raise UsageError(f"accelerator.device={name}: {reason}")
     failure = trial_failure(device)
     if failure:
-        raise UsageError(
-            f"accelerator.device={name}: the device is there but fails a small matrix product ({failure}); "
-            "check its driver or use accelerator.device=cpu"
-        )
+        reason = f"the device is there but fails a small matrix product ({failure})"
+        raise UsageError(f"accelerator.device={name}: {reason}; check its driver or use accelerator.device=cpu")
     return device
 
 
@@ -111,30 +109,20 @@ def _choose_automatically(card: str, shares_a_study: bool) -> torch.device:
 
 def _why_no_cuda(index: int) -> str:
     if torch.version.cuda is None and torch.version.hip is None:
-        return (
-            f"this torch ({torch.__version__}) is built without CUDA; install a CUDA build from "
-            "https://pytorch.org/get-started or use accelerator.device=cpu"
-        )
+        built = f"this torch ({torch.__version__}) is built without CUDA"
+        return f"{built}; see https://pytorch.org/get-started, or use accelerator.device=cpu"
     if not torch.cuda.is_available():
-        return (
-            "no CUDA device or driver is found; check `nvidia-smi` and CUDA_VISIBLE_DEVICES, "
-            "or use accelerator.device=cpu"
-        )
+        return "no CUDA device or driver is found; see `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use the cpu"
     count = torch.cuda.device_count()
-    if index >= count:
-        return f"this machine has {count} CUDA device(s); the last is cuda:{count - 1}"
-    return ""
+    return "" if index < count else f"this machine has {count} CUDA device(s); the last is cuda:{count - 1}"
 
 
 def _why_no_mps() -> str:
     if torch.backends.mps.is_available():
         return ""
     if not torch.backends.mps.is_built():
-        return (
-            f"this torch ({torch.__version__}) is built without MPS; it comes with torch for macOS on Apple silicon, "
-            "elsewhere use accelerator.device=cpu or cuda"
-        )
+        return f"this torch ({torch.__version__}) is built without MPS, which torch for Apple silicon has; use the cpu"
     release = platform.mac_ver()[0]
     if release and int(release.split(".")[0]) < 14:
-        return f"macOS {release} is too old for MPS; macOS 14 or later is needed, or use accelerator.device=cpu"
+        return f"macOS {release} is too old for MPS; it needs macOS 14 or later; use accelerator.device=cpu"
     return "no MPS device is found; it needs Apple silicon, else use accelerator.device=cpu"

@@ -28,22 +28,16 @@ class DeviceEvents(Events):
     the first event to the end of the work before the second. They add up to the time from the first event to the last.
     """
 
-    def __init__(self, make_event: Callable[[], Any], wait: Callable[[], None]) -> None:
-        """`make_event()` gives an event with `record` and `elapsed_time` (in milliseconds); `wait()` waits for the
-        device.
-        """
-        self._make_event = make_event
-        self._wait = wait
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
 
     def record(self) -> Any:
-        event = self._make_event()
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         event.record()
         return event
 
     def between(self, events: Sequence[Any]) -> list[float]:
-        if not events:
-            return []
-        self._wait()
+        synchronize(self._device)
         return [start.elapsed_time(end) / 1000 for start, end in pairwise(events)]
 
 
@@ -53,12 +47,7 @@ def events_for(device: torch.device) -> Events:
     `torch.mps.Event.elapsed_time` raises for events that are close together, and recording one commits the buffer of
     commands, which makes the device wait.
     """
-    if device.type == "cuda":
-        return DeviceEvents(
-            lambda: torch.cuda.Event(enable_timing=True),  # type: ignore[no-untyped-call]
-            lambda: synchronize(device),
-        )
-    return Events()
+    return DeviceEvents(device) if device.type == "cuda" else Events()
 
 
 def on_its_way(value: Tensor) -> Callable[[], float]:

@@ -17,20 +17,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import psutil
 import torch
 from torch import Tensor, nn
 
-from hexlit.accelerate.device import choose_device, trial_failure, why_missing
+from hexlit.accelerate.device import choose_device, cuda_devices, trial_failure, why_missing
 from hexlit.accelerate.events import synchronize
-from hexlit.accelerate.host import free_host_bytes, total_host_bytes, usable_cores
-from hexlit.accelerate.machine import recommended_trials
+from hexlit.accelerate.host import free_host_bytes, processor_identity, total_host_bytes, usable_cores
+from hexlit.accelerate.machine import Nvml, recommended_trials
 from hexlit.accelerate.memory import total_and_free_bytes
-from hexlit.accelerate.nvml import Nvml
 from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16, inference_dtype, training_precision
+from hexlit.accelerate.profile import kept_settings
 
 TRIAL_HOST_BYTES = 3 * 2**29
 TRIAL_DEVICE_BYTES = 2 * 2**30
@@ -78,23 +77,21 @@ def inspect_machine(
     started = time.perf_counter()
     nvml = Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))
     devices: list[Values] = []
-    for device in _devices():
+    cards = cuda_devices() or [torch.device("cuda:0")]  # without any, the first one says why
+    for device in (torch.device("cpu"), *cards, torch.device("mps")):
         on_step(f"trying {device}")
         devices.append(inspect_device(device, nvml, compile, fused_obstacle, devices))
     with warnings_of("hexlit.accelerate.device") as messages:
         auto = str(choose_device("auto"))
     own = next(one["memory_free_bytes"] for one in devices if one["device"] == auto)
-    free_device = own if auto.startswith("cuda") else None
     trial = {"host_bytes_a_trial": TRIAL_HOST_BYTES, "device_bytes_a_trial": TRIAL_DEVICE_BYTES}
-    count, limit = recommended_trials(usable_cores(), free_host_bytes(), free_device_bytes=free_device, **trial)
+    resources: dict[str, Any] = {"host memory": (free_host_bytes(), TRIAL_HOST_BYTES), "cores": (usable_cores(), 1)}
+    resources["device memory"] = (own if auto.startswith("cuda") else None, TRIAL_DEVICE_BYTES)
+    count, limit = recommended_trials(resources)
     physical = psutil.cpu_count(logical=False) or None
-    host = {
-        "cores_usable": usable_cores(),
-        "cores_physical": physical,
-        "memory_total_bytes": total_host_bytes(),
-        "memory_available_bytes": free_host_bytes(),
-        "reasons": {} if physical else {"cores_physical": "the system does not tell"},
-    }
+    host: Values = {"cores_usable": usable_cores(), "cores_physical": physical}
+    host |= {"memory_total_bytes": total_host_bytes(), "memory_available_bytes": free_host_bytes()}
+    host["reasons"] = {} if physical else {"cores_physical": "the system does not tell"}
     versions, reasons = find_versions(nvml)
     nvml.close()
     return {
@@ -127,31 +124,29 @@ def inspect_device(
         reasons = dict.fromkeys(("available", *OF_A_DEVICE), _with_driver(missing, device, nvml))
         none = dict.fromkeys(OF_A_DEVICE)
         return {"device": device.type, "available": False, **none, "precisions": [], "reasons": reasons}
-    facts: Values = dict.fromkeys(OF_A_DEVICE)
-    reasons = {}
-
-    def ask(names: str, question: Callable[[], Any]) -> None:
-        own = names.split()
-        try:
-            answer = question()
-            facts.update(zip(own, answer if len(own) > 1 else [answer], strict=True))
-        except Exception as error:
-            reasons.update(dict.fromkeys(own, said(error)))
-
-    def works(name: str, obstacle: str) -> bool:
-        reasons.update({name: obstacle} if obstacle else {})
-        return not obstacle
-
-    ask("name", lambda: device_name(device))
-    ask("memory_total_bytes memory_free_bytes", lambda: total_and_free_bytes(device))
-    ask("smoke", lambda: works("smoke", trial_failure(device)))
-    ask("training_precision", lambda: training_precision("auto", device))
     formats = {dtype: short for short, dtype in DTYPES.items()}
-    ask("inference_precision", lambda: formats[inference_dtype("auto", device)])
-    if device.type == "cpu":
-        ask("fused", lambda: works("fused", fused_obstacle()))
-    else:
-        reasons["fused"] = "only the cpu has this backend"
+    questions: dict[str, Callable[[], Any]] = {
+        "name": lambda: device_name(device),
+        "memory_total_bytes": lambda: total_and_free_bytes(device)[0],
+        "memory_free_bytes": lambda: total_and_free_bytes(device)[1],
+        "smoke": lambda: trial_failure(device),
+        "training_precision": lambda: training_precision("auto", device),
+        "inference_precision": lambda: formats[inference_dtype("auto", device)],
+        "fused": fused_obstacle,
+    }
+    facts: Values = {}
+    reasons = {}
+    for name, question in questions.items():
+        if name == "fused" and device.type != "cpu":
+            facts[name], reasons[name] = None, "only the cpu has this backend"
+            continue
+        try:
+            facts[name] = question()
+        except Exception as error:
+            facts[name], reasons[name] = None, said(error)
+        if name in ("smoke", "fused") and facts[name] is not None:  # an obstacle, or an empty text
+            reasons |= {name: facts[name]} if facts[name] else {}
+            facts[name] = not facts[name]
     name = facts["name"]
     like = [one["device"] for one in before if name is not None and one["name"] == name and one["device"] != "cpu"]
     untried = f"not tried: the same card as {like[0]}" if like else "not tried: compile=false"
@@ -162,42 +157,44 @@ def inspect_device(
 
 def device_name(device: torch.device) -> str:
     """The model, such as `NVIDIA H200` or `Apple M2`."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else _processor_name()
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    if platform.system() == "Darwin":
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return processor_identity().rpartition(" ")[0]
 
 
 def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
     """Versions by name, and the reasons of missing ones."""
-    versions: dict[str, str | None] = {
-        "python": platform.python_version(),
-        "os": platform.platform(),
-        "torch": str(torch.__version__),
-    }
-    reasons: dict[str, str] = {}
+    versions: dict[str, str | None] = {"python": platform.python_version(), "os": platform.platform()}
+    versions["torch"] = str(torch.__version__)
+    reasons = {"cuda": "this torch is built without CUDA", "cudnn": "this torch is built without cuDNN"}
+    reasons["driver"] = nvml.reason
     for package in PACKAGES:
         name = package.removesuffix("-core")
         try:
             versions[name] = version(package)
         except PackageNotFoundError:
             versions[name], reasons[name] = None, "not installed"
-    versions["cuda"] = torch.version.cuda
+    versions |= {"cuda": torch.version.cuda, "cudnn": None, "driver": nvml.driver}
     cudnn = torch.backends.cudnn.version() if torch.version.cuda is not None else None  # type: ignore[no-untyped-call]
-    versions["cudnn"] = None if cudnn is None else _cudnn_name(cudnn)
-    versions["driver"] = nvml.driver
-    lacking = {"cuda": "this torch is built without CUDA", "cudnn": "this torch is built without cuDNN"}
-    lacking["driver"] = nvml.reason
-    return versions, reasons | {name: why for name, why in lacking.items() if versions[name] is None}
+    if cudnn is not None:  # 91002 is 9.10.2, 8902 is 8.9.2
+        major, rest = divmod(cudnn, 10_000 if cudnn >= 90_000 else 1000)
+        versions["cudnn"] = f"{major}.{rest // 100}.{rest % 100}"
+    return versions, {name: why for name, why in reasons.items() if versions[name] is None}
 
 
 @contextmanager
 def warnings_of(logger: str) -> Iterator[list[str]]:
     """Collect the warnings of `logger` in the block, instead of showing them."""
     heard: list[str] = []
+    log = logging.getLogger(logger)
 
     def keep(record: logging.LogRecord) -> bool:
         heard.extend([record.getMessage()] if record.levelno >= logging.WARNING else [])
         return False
 
-    log = logging.getLogger(logger)
     log.addFilter(keep)
     try:
         yield heard
@@ -352,38 +349,13 @@ def _finite(value: Tensor) -> float:
     return value.item()
 
 
-def _devices() -> list[torch.device]:
-    """cpu, every cuda device (or the first, to say why there is none), mps."""
-    cards = [torch.device("cuda:0")]
-    while not why_missing(cards[-1]):
-        cards.append(torch.device(f"cuda:{len(cards)}"))
-    return [torch.device("cpu"), *(cards[:-1] or cards), torch.device("mps")]
-
-
 def _with_driver(missing: str, device: torch.device, nvml: Nvml) -> str:
     """Why cuda is missing, and the driver's own report."""
     if device.type != "cuda" or torch.version.hip is not None:
         return missing
     if nvml.reason:
         return missing if torch.version.cuda is None else f"{missing} ({nvml.reason})"
-    names = ", ".join(str(reading.name) for reading in nvml.read())
-    return f"{missing} (the NVIDIA driver {nvml.driver} sees {names})"
-
-
-def _processor_name() -> str:
-    if platform.system() == "Darwin":
-        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    information = Path("/proc/cpuinfo")
-    lines = information.read_text(encoding="utf-8", errors="replace").splitlines() if information.exists() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
-
-
-def _cudnn_name(number: int) -> str:
-    """`9.10.2` for 91002, `8.9.2` for 8902."""
-    major, rest = divmod(number, 10_000 if number >= 90_000 else 1000)
-    return f"{major}.{rest // 100}.{rest % 100}"
+    return f"{missing} (the NVIDIA driver {nvml.driver} sees {', '.join(nvml.names())})"
 
 
 def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float]:
@@ -422,11 +394,7 @@ def _gradients(net: nn.Module) -> Tensor:
 @contextmanager
 def _full_fp32() -> Iterator[None]:
     """Products and convolutions in all 23 bits, whatever the setting of the process."""
-    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cudnn.allow_tf32 = False
-    try:
+    with kept_settings():
+        torch.set_float32_matmul_precision("highest")
+        torch.backends.cudnn.allow_tf32 = False
         yield
-    finally:
-        torch.set_float32_matmul_precision(before[0])
-        torch.backends.cudnn.allow_tf32 = before[1]

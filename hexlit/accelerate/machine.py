@@ -7,18 +7,20 @@ import contextlib
 import csv
 import json
 import logging
+import math
 import os
+import platform
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
+from statistics import fmean
 from typing import IO, Any, Self
 
 import psutil
+import pynvml
 
-from hexlit.accelerate.nvml import Nvml
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
@@ -27,17 +29,20 @@ log = logging.getLogger(__name__)
 RESOURCES_FILE, PROCESS_FILE = "resources.csv", "process.json"
 """A run's table of samples, and the file that names its process, in its folder."""
 COLUMNS = ("seconds", "processes", "cpu_percent", "host_bytes", "device_bytes", "device_utilisation", "not_measured")
+NO_DRIVER = "no NVIDIA driver"
+ROOT_PID_NAMESPACE = 0xEFFFFFFC
+"""Inode of Linux's first PID namespace; in a container, /proc/self/ns/pid has another."""
+_DIGITS = {"seconds": 3, "cpu_percent": 1, "device_utilisation": 3}
 _LONGEST_ROW = 4096  # bytes
 _CLOCK_STEPS = 2.0  # seconds: the system computes the start of a process from the clock, which may be set meanwhile
 
 
-class ProcessEndedError(Exception):
-    """The watched process has ended, or never existed."""
-
-
 @dataclass(frozen=True, slots=True)
 class ResourceSample:
-    """Resources of a tree of processes at one instant; a None has its reason in `reasons`, by field."""
+    """Resources of a tree of processes at one instant, or over some time; a None has its reason in `reasons`, by field.
+
+    Over some time the shares are means, and all others are peaks.
+    """
 
     seconds: float
     """Time since the watch began (`ProcessTree.began`), in seconds."""
@@ -53,6 +58,108 @@ class ResourceSample:
     """Share of the time with a running kernel, 0 to 1, of any process. It is the mean over the devices that hold
     memory of the tree, or else over all visible ones."""
     reasons: dict[str, str] = field(default_factory=dict)
+
+
+class Nvml:
+    """The driver, and those of its devices that a process with a given CUDA_VISIBLE_DEVICES sees.
+
+    It makes no CUDA context, so it takes no memory of a device. Indices follow the driver's order. CUDA uses the same
+    order if the cards are alike or CUDA_DEVICE_ORDER is PCI_BUS_ID.
+
+    Attributes:
+        reason: why no device is read; empty if at least one is.
+        driver: version of the driver, None if it cannot be read, or there is none.
+
+    Args:
+        visible: the value of CUDA_VISIBLE_DEVICES, None if it is not set.
+    """
+
+    def __init__(self, visible: str | None = None) -> None:
+        self.driver: str | None = None
+        self.reason = ""
+        self._handles: list[Any] = []
+        self._is_open = False
+        try:
+            pynvml.nvmlInit()
+            self._is_open = True
+            self.driver = str(pynvml.nvmlSystemGetDriverVersion())
+            count = pynvml.nvmlDeviceGetCount()
+        except pynvml.NVMLError as error:
+            self.reason = why_not_read(error)
+            return
+        names = map(str, range(count)) if visible is None else (word.strip() for word in visible.split(","))
+        for name in names:
+            try:
+                if name.isdecimal():
+                    self._handles.append(pynvml.nvmlDeviceGetHandleByIndex(int(name)))
+                else:
+                    self._handles.append(pynvml.nvmlDeviceGetHandleByUUID(name))
+            except pynvml.NVMLError:
+                break  # as CUDA reads its variable: the first entry that names no device hides all following ones
+        if not self._handles:
+            hidden = f"CUDA_VISIBLE_DEVICES={visible} hides every device"
+            self.reason = hidden if count else "the NVIDIA driver sees no device"
+
+    def names(self) -> list[str]:
+        """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES."""
+        return [str(pynvml.nvmlDeviceGetName(handle)) for handle in self._handles]
+
+    def free_bytes(self) -> list[int]:
+        """Free memory of every visible device, in their order; empty where the driver does not tell."""
+        try:
+            memory = [pynvml.nvmlDeviceGetMemoryInfo(handle) for handle in self._handles]
+        except pynvml.NVMLError:
+            return []
+        return [int(one.total) - int(one.used) for one in memory]
+
+    def usage(self, pids: Collection[int]) -> tuple[int | None, float | None, dict[str, str]]:
+        """Memory of the processes `pids` in bytes, the utilisation of their devices, and the reasons of missing ones.
+
+        The utilisation is that of the driver's last sampling period (up to a second).
+        """
+        reasons = dict.fromkeys(("device_bytes", "device_utilisation"), self.reason) if self.reason else {}
+        cards: list[tuple[int, float]] = []
+        for handle in self._handles:
+            held, busy = 0, 0.0
+            try:
+                running = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+                own = [process.usedGpuMemory for process in running if process.pid in pids]
+                # In a container processes have other numbers than in the driver: a missing one proves nothing.
+                if None in own or (not own and _in_container()):
+                    reasons["device_bytes"] = "the driver does not tell the memory of these processes"
+                else:
+                    held = sum(map(int, own))
+            except pynvml.NVMLError as error:
+                reasons["device_bytes"] = why_not_read(error)
+            try:
+                busy = int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
+            except pynvml.NVMLError as error:
+                reasons["device_utilisation"] = why_not_read(error)
+            cards.append((held, busy))
+        used = [busy for held, busy in cards if held] or [busy for _, busy in cards]
+        total = None if "device_bytes" in reasons else sum(held for held, _ in cards)
+        return total, None if "device_utilisation" in reasons else fmean(used), reasons
+
+    def close(self) -> None:
+        """Release the driver; no device can be read afterwards."""
+        if self._is_open:
+            with contextlib.suppress(pynvml.NVMLError):
+                pynvml.nvmlShutdown()
+        self._is_open, self._handles, self.reason = False, [], self.reason or "closed"
+
+
+def why_not_read(error: Exception) -> str:
+    """The words of the driver for one of its errors."""
+    if type(error).__name__ != "NVMLError_LibraryNotFound":
+        return " ".join(str(error).split())
+    return f"{NO_DRIVER}; on a Mac only the process itself knows" if platform.system() == "Darwin" else NO_DRIVER
+
+
+def _in_container() -> bool:
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino != ROOT_PID_NAMESPACE
+    except OSError:
+        return False
 
 
 class ProcessTree:
@@ -71,7 +178,7 @@ class ProcessTree:
             the driver does not tell, as in containers and on a Mac.
 
     Raises:
-        ProcessEndedError: there is no such process.
+        psutil.NoSuchProcess: there is no such process.
     """
 
     def __init__(
@@ -79,10 +186,7 @@ class ProcessTree:
     ) -> None:
         self.pid = pid
         self.began = time.monotonic()
-        try:
-            self._root = psutil.Process(pid)
-        except psutil.NoSuchProcess as error:
-            raise ProcessEndedError(f"there is no process {pid}") from error
+        self._root = psutil.Process(pid)
         self._own_device_bytes = own_device_bytes
         self._nvml = nvml or Nvml(_visible_devices(self._root))
         self._known: dict[Any, Any] = {self._root: self._root}  # psutil counts the time of a process in its object
@@ -97,7 +201,7 @@ class ProcessTree:
         """Measure the tree in its present state.
 
         Raises:
-            ProcessEndedError: the root has ended.
+            psutil.NoSuchProcess: the root has ended.
         """
         reasons: dict[str, str] = {}
         now, count, percent, host_bytes = time.monotonic(), 0, 0.0, 0
@@ -117,13 +221,13 @@ class ProcessTree:
             except psutil.NoSuchProcess:
                 continue
         if not self.alive:
-            raise ProcessEndedError(f"process {self.pid} has ended")
+            raise psutil.NoSuchProcess(self.pid)
         if self._is_first:
             reasons["cpu_percent"] = "the first sample has none before it"
             self._is_first = False
-        device_bytes, utilisation = self._measure_devices(reasons)
+        device_bytes, utilisation, unread = self._nvml.usage({process.pid for process in self._known})
         if device_bytes is None and (device_bytes := self._own_device_bytes()) is not None:
-            del reasons["device_bytes"]
+            del unread["device_bytes"]
         return ResourceSample(
             seconds=now - self.began,
             processes=count,
@@ -131,15 +235,12 @@ class ProcessTree:
             host_bytes=None if "host_bytes" in reasons else host_bytes,
             device_bytes=device_bytes,
             device_utilisation=utilisation,
-            reasons=reasons,
+            reasons=reasons | unread,
         )
 
     def free_device_bytes(self) -> int | None:
         """Free memory on all devices that the tree sees together, in bytes; None if it is unknown."""
-        readings = self._nvml.read()
-        if not readings or any("used_bytes" in reading.reasons for reading in readings):
-            return None
-        return sum((reading.total_bytes or 0) - (reading.used_bytes or 0) for reading in readings)
+        return sum(self._nvml.free_bytes()) or None
 
     def close(self) -> None:
         """Release the driver."""
@@ -155,19 +256,6 @@ class ProcessTree:
                     members.update(child for child in process.children(recursive=True) if is_alive(child))
         return members
 
-    def _measure_devices(self, reasons: dict[str, str]) -> tuple[int | None, float | None]:
-        if self._nvml.reason:
-            reasons.update(device_bytes=self._nvml.reason, device_utilisation=self._nvml.reason)
-            return None, None
-        readings = self._nvml.read({process.pid for process in self._known})
-        used = [reading for reading in readings if reading.process_bytes] or readings
-        reasons.update(("device_bytes", one.reasons["process_bytes"]) for one in readings if one.process_bytes is None)
-        reasons.update(("device_utilisation", one.reasons["utilisation"]) for one in used if one.utilisation is None)
-        return (
-            None if "device_bytes" in reasons else sum(reading.process_bytes or 0 for reading in readings),
-            None if "device_utilisation" in reasons else mean([reading.utilisation or 0.0 for reading in used]),
-        )
-
 
 def is_alive(process: Any) -> bool:
     """Whether the process of psutil runs; one that has ended before its parent noticed does not."""
@@ -177,11 +265,6 @@ def is_alive(process: Any) -> bool:
         return False
     except psutil.AccessDenied:
         return True
-
-
-def mean(values: Sequence[float]) -> float:
-    """Mean of one value or more."""
-    return sum(values) / len(values)
 
 
 def _visible_devices(process: Any) -> str | None:
@@ -194,20 +277,6 @@ def _visible_devices(process: Any) -> str | None:
     return value
 
 
-@dataclass(frozen=True)
-class ResourceSummary:
-    """Means and peaks of the samples of some time; a None has its reason in `reasons`, by field."""
-
-    samples: int
-    cpu_percent: float | None
-    """Mean processor use; 100 is one busy core."""
-    device_utilisation: float | None
-    """Mean utilisation, 0 to 1."""
-    host_bytes_peak: int | None
-    device_bytes_peak: int | None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
 class ResourceSampler:
     """Samples a tree every `interval` seconds in a thread of its own, within a `with` block.
 
@@ -217,7 +286,7 @@ class ResourceSampler:
         ):
             start = time.monotonic()
             ...
-            print(sampler.mean(start, time.monotonic()))
+            print(sampler.summary(start, time.monotonic()))
 
     An existing table at `csv_path` is continued: each sampler's rows begin again near 0 seconds.
 
@@ -258,46 +327,38 @@ class ResourceSampler:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Take a last sample, unless one was just taken, and end."""
         self._stopping.set()
         self._thread.join()
 
-    def mean(self, start: float = -float("inf"), end: float = float("inf")) -> ResourceSummary:
+    def summary(self, start: float = -math.inf, end: float = math.inf) -> ResourceSample:
         """Means and peaks of the samples taken after `start` and up to `end`, instants of `time.monotonic()`.
 
         The processor time of a sample is that since the previous one.
         """
         chosen = [one for one in tuple(self.samples) if start < one.seconds + self.tree.began <= end]
-        figures: dict[str, Any] = {}
+        figures: dict[str, Any] = dict.fromkeys(COLUMNS[2:-1])
         reasons: dict[str, str] = {}
-        for name, source, combine in (
-            ("cpu_percent", "cpu_percent", mean),
-            ("device_utilisation", "device_utilisation", mean),
-            ("host_bytes_peak", "host_bytes", max),
-            ("device_bytes_peak", "device_bytes", max),
-        ):
-            values = [value for sample in chosen if (value := getattr(sample, source)) is not None]
-            figures[name] = combine(values) if values else None
-            if not values:
-                why = [sample.reasons[source] for sample in chosen if source in sample.reasons]
+        for name in figures:
+            values = [value for sample in chosen if (value := getattr(sample, name)) is not None]
+            if values:
+                figures[name] = fmean(values) if name in ("cpu_percent", "device_utilisation") else max(values)
+            else:
+                why = [sample.reasons[name] for sample in chosen if name in sample.reasons]
                 reasons[name] = why[-1] if why else "no sample was taken in this time"
-        return ResourceSummary(samples=len(chosen), **figures, reasons=reasons)
+        most = {name: max((getattr(one, name) for one in chosen), default=0) for name in COLUMNS[:2]}
+        return ResourceSample(**most, **figures, reasons=reasons)
 
     def _sample_until_stopped(self) -> None:
-        due = time.monotonic()
         try:
-            while True:
+            self._take()
+            while not self._stopping.wait(self.interval):
                 self._take()
-                missed = int((time.monotonic() - due) / self.interval)  # a slow sample delays only itself
-                due += (missed + 1) * self.interval
-                if self._stopping.wait(max(0.0, due - time.monotonic())):
-                    break
-            if due - time.monotonic() < self.interval / 2 or len(self.samples) == 1:
+            latest = self.samples[-1].seconds + self.tree.began
+            if time.monotonic() - latest > self.interval / 2 or len(self.samples) == 1:
                 self._take()
-        except ProcessEndedError:
+        except psutil.NoSuchProcess:
             self.ended.set()
         finally:
             if self._table is not None:
@@ -316,22 +377,13 @@ class ResourceSampler:
         self._on_sample(sample)
 
 
-def recommended_trials(
-    cores: int,
-    free_host_bytes: int,
-    host_bytes_a_trial: int,
-    free_device_bytes: int | None = None,
-    device_bytes_a_trial: int | None = None,
-    cores_a_trial: float = 1,
-) -> tuple[int, str]:
-    """How many trials fit at a time, at least 1, and the limiting resource: host memory, cores or device memory.
+def recommended_trials(resources: Mapping[str, tuple[float | None, float | None]]) -> tuple[int, str]:
+    """How many trials fit at a time, at least 1, and the limiting resource, the first of the scarcest.
 
-    A resource with None or 0 for a trial does not limit.
+    `resources` has the free amount of each resource, such as `host memory`, and that of a trial; one with None or 0
+    does not limit.
     """
-    fits = {"host memory": free_host_bytes // host_bytes_a_trial} if host_bytes_a_trial > 0 else {}
-    fits["cores"] = int(cores / cores_a_trial)
-    if free_device_bytes is not None and device_bytes_a_trial:
-        fits["device memory"] = free_device_bytes // device_bytes_a_trial
+    fits = {name: int(free / need) for name, (free, need) in resources.items() if free is not None and need}
     limit = min(fits, key=lambda name: fits[name])
     return max(1, fits[limit]), limit
 
@@ -350,25 +402,27 @@ def last_device_bytes(path: Path) -> int | None:
 
 def _open_table(path: Path) -> IO[str]:
     """The table at `path`, to append rows; it has its header and ends with a whole row."""
+    header = ",".join(COLUMNS) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        content = path.read_text(encoding="utf-8") if path.exists() else ""
-        if content and not content.startswith(",".join(COLUMNS)):
-            raise UsageError(f"csv={path}: holds something else than a table of resources; name another file")
-        table = path.open("a", encoding="utf-8", newline="")
+        table = path.open("a+", encoding="utf-8", newline="")
+        table.seek(0)
+        content = table.read()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"csv={path}: cannot be written ({error}); name another file") from error
+    if content and not content.startswith(header):
+        table.close()
+        raise UsageError(f"csv={path}: holds something else than a table of resources; name another file")
     if not content:
-        csv.writer(table, lineterminator="\n").writerow(COLUMNS)
+        table.write(header)
     elif not content.endswith("\n"):  # the machine went down while a row was written
         table.truncate(len(content[: content.rindex("\n") + 1].encode()))
     return table
 
 
 def _row(sample: ResourceSample) -> list[Any]:
-    digits = {"seconds": 3, "cpu_percent": 1, "device_utilisation": 3}
     values = {name: getattr(sample, name) for name in COLUMNS[:-1]}
-    shown = [f"{value:.{digits.get(name, 0)}f}" if value is not None else "" for name, value in values.items()]
+    shown = ["" if value is None else f"{value:.{_DIGITS.get(name, 0)}f}" for name, value in values.items()]
     return [*shown, "; ".join(f"{name}: {why}" for name, why in sample.reasons.items())]
 
 

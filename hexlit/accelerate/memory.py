@@ -1,11 +1,13 @@
-"""Memory of devices: the amount taken, the amount allowed, and errors about missing memory."""
+"""Use of devices: the memory taken and allowed, errors about missing memory, and the utilisation."""
 
 import gc
 import math
+from collections.abc import Callable
 
 import torch
 
 from hexlit.accelerate.host import free_host_bytes, total_host_bytes
+from hexlit.accelerate.machine import Nvml, ResourceSample
 from hexlit.errors import UsageError
 
 GIB = 2**30
@@ -92,8 +94,6 @@ def set_memory_cap(device: torch.device, gib: float) -> None:
     Raises:
         UsageError: the device has less than that.
     """
-    if device.type == "cpu":
-        raise UsageError(f"accelerator.memory_cap={gib}: torch caps the memory of cuda and mps only, not of {device}")
     total, _ = total_and_free_bytes(device)
     share = gib * GIB / total
     # torch on mps takes up to twice the device's recommendation; a cap above the device's memory would have no effect.
@@ -104,3 +104,57 @@ def set_memory_cap(device: torch.device, gib: float) -> None:
         torch.cuda.set_per_process_memory_fraction(share, device)
     else:
         torch.mps.set_per_process_memory_fraction(share)
+
+
+def nvml_of(device: torch.device) -> Nvml | None:
+    """The driver with `device` as its only card; None if that is no cuda device."""
+    if device.type != "cuda":
+        return None
+    return Nvml(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
+
+
+class DeviceGauge:
+    """Reads the device of a run.
+
+    The utilisation of a cpu is calculated from processor time, that of other devices from samples.
+    """
+
+    def __init__(
+        self,
+        device: torch.device,
+        threads: int,
+        sampled: Callable[[float, float], ResourceSample] | None = None,
+    ) -> None:
+        """`threads` of the cpu; `sampled(start, end)` sums up the samples between instants of `time.monotonic()`."""
+        self._device = device
+        self._threads = threads
+        self._sampled = sampled
+
+    def restart(self) -> None:
+        """Start a new peak of memory."""
+        reset_peak(self._device)
+
+    def read(
+        self, started: float, seconds: float, cpu_seconds: float
+    ) -> tuple[float | None, int | None, dict[str, str]]:
+        """The device in the `seconds` from `started` (on `time.monotonic()`), of which processors took `cpu_seconds`.
+
+        Returns:
+            Its utilisation, 0 to 1, of its threads' time on a cpu; the largest amount of its own memory that tensors
+            took since `restart`, in bytes; and the reasons of those that are None, by column of a table.
+        """
+        peak, why_no_peak = peak_bytes(self._device)
+        utilisation, why = self._utilisation(started, started + seconds, cpu_seconds)
+        reasons = {"device_utilisation": why, "peak_device_bytes": why_no_peak}
+        return utilisation, peak, {name: reason for name, reason in reasons.items() if reason}
+
+    def _utilisation(self, started: float, ended: float, cpu_seconds: float) -> tuple[float | None, str]:
+        if self._device.type == "cpu":
+            whole = (ended - started) * self._threads
+            return (min(1.0, cpu_seconds / whole), "") if whole > 0 else (None, "no time has passed")
+        if self._device.type == "mps":
+            return None, "macOS tells it to administrators only"
+        if self._sampled is None:
+            return None, "nothing samples the device"
+        seen = self._sampled(started, ended)
+        return seen.device_utilisation, seen.reasons.get("device_utilisation", "")

@@ -75,23 +75,20 @@ def cuda_has_bf16(device: torch.device) -> bool:
     return major >= 8
 
 
+TRAINED = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
+"""Lightning's precision strings by number format."""
+
+
 def training_precision(requested: str, device: torch.device) -> str:
     """Lightning's precision string for training on `device`: `32-true`, `bf16-mixed` or `16-mixed`.
 
     Raises:
         UsageError: the device does not compute in the requested precision.
     """
-    if requested == "auto":
-        if device.type == "cuda":
-            return "bf16-mixed" if cuda_has_bf16(device) else "16-mixed"
-        if device.type == "cpu":
-            return "bf16-mixed" if cpu_prefers_bf16() else "32-true"
-        return "32-true"
-    if requested == "16-mixed" and device.type == "cpu":
-        raise UsageError("accelerator.precision=16-mixed: the cpu trains in 32-true or bf16-mixed")
-    if requested == "bf16-mixed" and device.type == "cuda" and not cuda_has_bf16(device):
-        raise UsageError(f"accelerator.precision=bf16-mixed: {device} has no bf16; use 16-mixed or 32-true")
-    return requested
+    formats = {text: name for name, text in TRAINED.items()}
+    chosen = _automatic(device) if requested == "auto" else formats[requested]
+    _refuse(f"accelerator.precision={requested}", chosen, device)
+    return TRAINED[chosen]
 
 
 def inference_dtype(requested: str, device: torch.device) -> torch.dtype:
@@ -100,14 +97,19 @@ def inference_dtype(requested: str, device: torch.device) -> torch.dtype:
     Raises:
         UsageError: the device does not compute in the requested precision.
     """
-    if requested == "auto":
-        if device.type == "cuda":
-            return torch.bfloat16 if cuda_has_bf16(device) else torch.float16
-        if device.type == "cpu":
-            return torch.bfloat16 if cpu_prefers_bf16() else torch.float32
-        return torch.float32
-    if requested == "fp16" and device.type == "cpu":
-        raise UsageError("accelerator.inference_precision=fp16: the cpu evaluates in fp32 or bf16")
-    if requested == "bf16" and device.type == "cuda" and not cuda_has_bf16(device):
-        raise UsageError(f"accelerator.inference_precision=bf16: {device} has no bf16; use fp16 or fp32")
-    return DTYPES[requested]
+    chosen = _automatic(device) if requested == "auto" else requested
+    _refuse(f"accelerator.inference_precision={requested}", chosen, device)
+    return DTYPES[chosen]
+
+
+def _automatic(device: torch.device) -> str:
+    if device.type == "cuda":
+        return "bf16" if cuda_has_bf16(device) else "fp16"
+    return "bf16" if device.type == "cpu" and cpu_prefers_bf16() else "fp32"
+
+
+def _refuse(setting: str, chosen: str, device: torch.device) -> None:
+    if chosen == "fp16" and device.type == "cpu":
+        raise UsageError(f"{setting}: the cpu computes in fp32 or bf16")
+    if chosen == "bf16" and device.type == "cuda" and not cuda_has_bf16(device):
+        raise UsageError(f"{setting}: {device} has no bf16; use 16 or 32 bits")

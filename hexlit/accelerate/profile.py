@@ -1,9 +1,10 @@
 """The settings of a run on its device, decided once."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
 import torch
 
@@ -14,8 +15,6 @@ from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
 from hexlit.accelerate.ranks import ALONE, Ranks, ranks
 from hexlit.errors import UsageError
-
-T = TypeVar("T", bool, int)
 
 
 @dataclass(frozen=True)
@@ -130,24 +129,39 @@ class DeviceProfile:
             set_memory_cap(self.device, self.memory_cap)
 
 
-@dataclass(frozen=True)
-class _Defaults:
-    """The meaning of `auto` on one type of device."""
+@contextmanager
+def kept_settings() -> Iterator[None]:
+    """Restore, at the end of the block, all settings of `DeviceProfile.apply`, and the threads of Numba.
 
-    channels_last: bool
-    inference: str
-    pin_memory: bool
-    workers: int
-    evaluation_batch: int
+    The memory cap of a device stays: torch has no way to ask for it.
+    """
+    import numba
+
+    threads, kernels = torch.get_num_threads(), numba.get_num_threads()
+    products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    benchmark, fixed = torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        numba.set_num_threads(kernels)  # first: when it starts its threads, it gives torch all cores again
+        torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision(products)
+        torch.backends.cudnn.allow_tf32 = convolutions
+        torch.backends.cudnn.benchmark = benchmark
+        torch.backends.cudnn.deterministic = fixed
+        torch.use_deterministic_algorithms(deterministic, warn_only=warns)
 
 
 # The number for the cpu is measured. Those of cuda and mps keep the device busy with small networks, and take only a
 # few hundred MiB.
-DEFAULTS = {
-    "cpu": _Defaults(True, "auto", False, 0, 256),
-    "cuda": _Defaults(True, "graph", True, 0, 1024),
-    "mps": _Defaults(False, "eager", False, 0, 512),
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "cpu": {"channels_last": True, "inference": "auto", "pin_memory": False, "evaluation_batch": 256},
+    "cuda": {"channels_last": True, "inference": "graph", "pin_memory": True, "evaluation_batch": 1024},
+    "mps": {"channels_last": False, "inference": "eager", "pin_memory": False, "evaluation_batch": 512},
 }
+"""The meaning of `auto` and null on each type of device."""
 
 AS_CONFIGURED = (
     *("matmul_precision", "deterministic", "compile", "compile_mode", "checkpoint_gradients"),
@@ -195,43 +209,60 @@ def profile_on(
     Raises:
         UsageError: it does not support a setting.
     """
-    defaults = DEFAULTS[device.type]
-    own = (task_defaults or {}).get(device.type)
-    if own is None:
-        own = LoadingDefaults(TRAIN_BATCH, defaults.evaluation_batch, defaults.workers)
+    general = _DEFAULTS[device.type]
+    own = (task_defaults or {}).get(device.type) or LoadingDefaults(TRAIN_BATCH, general["evaluation_batch"], 0)
     # A notebook's kernel has no script for a process to begin with.
-    workers = _filled(config.workers, 0 if in_notebook() else own.workers)
-    _refuse_unsupported(config, device, workers)
+    workers = 0 if in_notebook() else own.workers
+    workers = workers if config.workers is None else config.workers
     precision = training_precision(config.precision, device)
-    if config.fused_optimizer and precision == "16-mixed":
-        raise UsageError(
-            "accelerator.fused_optimizer=true: would unscale float16 gradients after they were clipped; "
-            "leave it out, or use accelerator.precision=32-true"
-        )
-    threads = config.threads or place.threads(usable_cores())
-    train_batch = _filled(config.train_batch, own.train_batch)
+    _refuse_unsupported(config, device, workers, precision)
+    defaults = general | {
+        "cudnn_benchmark": device.type == "cuda" and not config.deterministic,
+        "workers": workers,
+        "prefetch": 2,
+        "persistent_workers": workers > 0,
+        "train_batch": own.train_batch,
+        "evaluation_batch": own.evaluation_batch,
+        # Fused kernels unscale float16 gradients inside the update, after the clipping.
+        "fused_optimizer": precision != "16-mixed",
+    }
+    settings: dict[str, Any] = {name: getattr(config, name) for name in (*defaults, *AS_CONFIGURED)}
+    filled: dict[str, Any] = {
+        name: defaults.get(name) if value in (None, "auto") else value for name, value in settings.items()
+    }
+    filled["prefetch"] = filled["prefetch"] if workers else None
     return DeviceProfile(
         device=device,
         accelerator=device.type,
         devices=_lightning_devices(device, place),
         precision=precision,
         inference_dtype=_evaluated_in(config, device),
-        channels_last=_filled(config.channels_last, defaults.channels_last),
-        cudnn_benchmark=_filled(config.cudnn_benchmark, device.type == "cuda" and not config.deterministic),
-        inference=automatic_backend(device) if config.inference == "auto" else config.inference,
-        pin_memory=_filled(config.pin_memory, defaults.pin_memory),
-        workers=workers,
-        prefetch=_filled(config.prefetch, 2) if workers else None,
-        persistent_workers=_filled(config.persistent_workers, workers > 0),
-        train_batch=train_batch,
-        micro_batch=min(train_batch, _filled(config.micro_batch, train_batch)),
-        evaluation_batch=_filled(config.evaluation_batch, own.evaluation_batch),
-        # Fused kernels unscale float16 gradients inside the update, after the clipping.
-        fused_optimizer=_filled(config.fused_optimizer, precision != "16-mixed"),
-        threads=threads,
+        micro_batch=min(filled["train_batch"], config.micro_batch or filled["train_batch"]),
+        threads=config.threads or place.threads(usable_cores()),
         others=_others(device, place),
-        **{name: getattr(config, name) for name in AS_CONFIGURED},
+        **filled,
     )
+
+
+def every_profile(
+    config: AcceleratorConfig, task_defaults: Mapping[str, LoadingDefaults] | None = None
+) -> dict[str, tuple[DeviceProfile, str]]:
+    """By type, cpu, cuda and mps: the profile of a run with `config` on it, and why this machine lacks it, if it does.
+
+    A missing cuda device is assumed to multiply bf16, as all have done since compute capability 8.0.
+    """
+    result: dict[str, tuple[DeviceProfile, str]] = {}
+    for kind in _DEFAULTS:
+        try:
+            result[kind] = build_profile(replace(config, device=kind), task_defaults), ""
+        except UsageError as error:
+            # Only a cuda device itself can tell its precision.
+            plain = replace(config, precision="32-true", inference_precision="fp32") if kind == "cuda" else config
+            profile = profile_on(torch.device(kind), plain, task_defaults)
+            if kind == "cuda":
+                profile = replace(profile, precision="bf16-mixed", inference_dtype=torch.bfloat16)
+            result[kind] = profile, str(error)
+    return result
 
 
 def _others(device: torch.device, place: Ranks) -> tuple[torch.device, ...]:
@@ -260,37 +291,35 @@ def _sees_own_card(place: Ranks) -> bool:
 
 
 def _refuse_ranks(config: AcceleratorConfig, device: torch.device, place: Ranks) -> None:
-    if config.devices not in (None, place.local_size):
-        raise UsageError(
-            f"accelerator.devices={config.devices}: {place.local_size} processes were started here; leave it out"
-        )
+    size = place.local_size
+    if config.devices not in (None, size):
+        raise UsageError(f"accelerator.devices={config.devices}: {size} processes were started here; leave it out")
     if device.type == "mps" or config.device.startswith("cuda:"):
-        raise UsageError(
-            f"accelerator.device={config.device}: {place.local_size} processes train here, and this is one device; "
-            "use accelerator.device=cuda or accelerator.device=cpu"
-        )
+        raise UsageError(f"accelerator.device={config.device}: is one device for {size} processes; use cuda or cpu")
 
 
-def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers: int) -> None:
-    if config.persistent_workers and not workers:
-        raise UsageError("accelerator.persistent_workers=true: there are no loading processes; set accelerator.workers")
-    if config.memory_cap is not None and device.type == "cpu":
-        raise UsageError(
-            f"accelerator.memory_cap={config.memory_cap}: torch caps the memory of cuda and mps only, the device is cpu"
-        )
-    if config.pin_memory and device.type != "cuda":
-        raise UsageError(f"accelerator.pin_memory=true: only cuda reads page-locked memory, the device is {device}")
-    if config.inference in ("fused", "winograd") and device.type != "cpu":
-        raise UsageError(
-            f"accelerator.inference={config.inference}: only the cpu has this backend, the device is {device}"
-        )
-    if config.inference == "graph" and device.type != "cuda":
-        raise UsageError(f"accelerator.inference=graph: only cuda has this backend, the device is {device}")
+def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers: int, precision: str) -> None:
+    cpu, cuda = device.type == "cpu", device.type == "cuda"
+    only_cuda, only_cpu = f"only cuda has it, the device is {device}", f"only the cpu has it, the device is {device}"
+    refused = {
+        "persistent_workers=true: there are no loading processes; set accelerator.workers": config.persistent_workers
+        and not workers,
+        f"memory_cap={config.memory_cap}: torch caps the memory of cuda and mps only, the device is cpu": cpu
+        and config.memory_cap is not None,
+        f"pin_memory=true: {only_cuda}": config.pin_memory and not cuda,
+        f"inference={config.inference}: {only_cpu}": config.inference in ("fused", "winograd") and not cpu,
+        f"inference=graph: {only_cuda}": config.inference == "graph" and not cuda,
+        "fused_optimizer=true: would unscale float16 gradients after they were clipped; leave it out, or use "
+        "accelerator.precision=32-true": config.fused_optimizer and precision == "16-mixed",
+    }
+    for message, holds in refused.items():
+        if holds:
+            raise UsageError(f"accelerator.{message}")
 
 
 def automatic_backend(device: torch.device) -> str:
     """The backend of `accelerator.inference=auto`; on a cpu `auto` itself, as it is measured for each network."""
-    return DEFAULTS[device.type].inference
+    return str(_DEFAULTS[device.type]["inference"])
 
 
 def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtype:
@@ -299,16 +328,9 @@ def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtyp
     Raises:
         UsageError: the backend or the device does not compute in the requested format.
     """
-    dtype = inference_dtype(config.inference_precision, device)
+    dtype, asked = inference_dtype(config.inference_precision, device), config.inference_precision
     if config.inference != "winograd" or dtype == torch.float32:
         return dtype
-    if config.inference_precision != "auto":
-        raise UsageError(
-            f"accelerator.inference_precision={config.inference_precision}: {config.inference} evaluates in fp32 on a "
-            "cpu; leave it out, or use accelerator.inference=fused"
-        )
+    if asked != "auto":
+        raise UsageError(f"accelerator.inference_precision={asked}: winograd evaluates in fp32")
     return torch.float32
-
-
-def _filled(value: T | None, default: T) -> T:
-    return default if value is None else value

@@ -36,8 +36,6 @@ class Ranks:
     """Cores of this process if Slurm gives it a share; None: the ranks of a machine share its cores."""
 
     def __post_init__(self) -> None:
-        if not (0 <= self.local_rank < self.local_size <= self.size and self.rank < self.size):
-            raise UsageError(f"rank {self.rank} of {self.size} ({self.local_rank} of {self.local_size} here): no ranks")
         if self.size % self.local_size:
             raise UsageError(
                 f"{self.size} ranks, {self.local_size} of them here: every machine needs as many; use torchrun "
@@ -78,14 +76,9 @@ class Ranks:
 
     def environment(self) -> dict[str, str]:
         """The same place as torchrun's variables."""
-        return {
-            "RANK": str(self.rank),
-            "WORLD_SIZE": str(self.size),
-            "LOCAL_RANK": str(self.local_rank),
-            "LOCAL_WORLD_SIZE": str(self.local_size),
-            "MASTER_ADDR": self.address,
-            "MASTER_PORT": str(self.port),
-        }
+        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+        values = (self.rank, self.size, self.local_rank, self.local_size, self.address, self.port)
+        return dict(zip(names, map(str, values), strict=True))
 
 
 ALONE = Ranks()
@@ -100,30 +93,26 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
     """
     result = os.environ if environment is None else environment
     if _number(result, "WORLD_SIZE", 1) > 1 and "RANK" in result:
-        return Ranks(
-            rank=_number(result, "RANK"),
-            size=_number(result, "WORLD_SIZE"),
-            local_rank=_number(result, "LOCAL_RANK", _number(result, "RANK")),
-            local_size=_number(result, "LOCAL_WORLD_SIZE", _number(result, "WORLD_SIZE")),
-            address=result.get("MASTER_ADDR", Ranks.address),
-            port=_number(result, "MASTER_PORT", FIRST_PORT),
-        )
+        rank, size = _number(result, "RANK"), _number(result, "WORLD_SIZE")
+        local = _number(result, "LOCAL_RANK", rank), _number(result, "LOCAL_WORLD_SIZE", size)
+        address = result.get("MASTER_ADDR", Ranks.address)
+        return Ranks(rank, size, *local, address, _number(result, "MASTER_PORT", FIRST_PORT))
     # srun counts the tasks of its step. A batch script belongs to no step, however many tasks its job asked for.
-    if _number(result, "SLURM_STEP_NUM_TASKS", 1) > 1:
-        size = _number(result, "SLURM_STEP_NUM_TASKS")
-        machines = _number(result, "SLURM_STEP_NUM_NODES", 1)
-        first = Ranks.address if machines == 1 else first_machine(result.get("SLURM_STEP_NODELIST", Ranks.address))
-        return Ranks(
-            rank=_number(result, "SLURM_PROCID"),
-            size=size,
-            local_rank=_number(result, "SLURM_LOCALID"),
-            local_size=max(1, size // machines),
-            address=result.get("MASTER_ADDR", first),
-            port=_number(result, "MASTER_PORT", FIRST_PORT + _number(result, "SLURM_JOB_ID", 0) % 10_000),
-            by_srun=True,
-            cores=_number(result, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in result else None,
-        )
-    return ALONE
+    size = _number(result, "SLURM_STEP_NUM_TASKS", 1)
+    if size == 1:
+        return ALONE
+    machines = _number(result, "SLURM_STEP_NUM_NODES", 1)
+    first = Ranks.address if machines == 1 else first_machine(result.get("SLURM_STEP_NODELIST", Ranks.address))
+    return Ranks(
+        rank=_number(result, "SLURM_PROCID"),
+        size=size,
+        local_rank=_number(result, "SLURM_LOCALID"),
+        local_size=max(1, size // machines),
+        address=result.get("MASTER_ADDR", first),
+        port=_number(result, "MASTER_PORT", FIRST_PORT + _number(result, "SLURM_JOB_ID", 0) % 10_000),
+        by_srun=True,
+        cores=_number(result, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in result else None,
+    )
 
 
 def first_machine(nodes: str) -> str:

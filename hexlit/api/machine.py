@@ -87,16 +87,16 @@ def profiles(*arguments: str, **settings: Any) -> "pd.DataFrame":
     {'cpu': 16, 'cuda': 32, 'mps': 64}
     """
     chosen = settings_of("train", overrides(arguments, settings), RunConfig, prepare=whole_arguments)
-    from hexlit.accelerate.profiles import every_profile
+    from hexlit.accelerate.profile import every_profile
 
     with untouched_process():
         result = every_profile(chosen.hardware, chosen.device_defaults)
     columns = {
         kind: {
-            "on this machine": "no" if outlook.missing else "yes",
-            **{name: getattr(outlook.profile, name) for name in SHOWN_SETTINGS},
+            "on this machine": "no" if missing else "yes",
+            **{name: getattr(profile, name) for name in SHOWN_SETTINGS},
         }
-        for kind, outlook in result.items()
+        for kind, (profile, missing) in result.items()
     }
     return pandas_here().DataFrame(columns)
 

@@ -104,7 +104,7 @@ def untouched_process() -> Iterator[None]:
     import numpy as np
     import torch
 
-    from hexlit.accelerate.process_settings import kept_settings
+    from hexlit.accelerate.profile import kept_settings
 
     draws = random.getstate(), np.random.get_state()  # noqa: NPY002  # the global one it is
     main = vars(sys.modules["__main__"])

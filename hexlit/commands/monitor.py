@@ -39,13 +39,15 @@ class MonitorConfig(Settings):
 def monitor(settings: MonitorConfig) -> None:
     """Watch the target until it ends, the time is up or Ctrl-C, and print the results."""
     pid, name, table = find_target(settings)
-    from hexlit.accelerate.machine import ProcessEndedError, ProcessTree, ResourceSampler
+    from psutil import NoSuchProcess
+
+    from hexlit.accelerate.machine import ProcessTree, ResourceSampler
     from hexlit.reporting.monitor import ResourceDisplay
 
     display = ResourceDisplay(name, duration=settings.duration, interval=settings.interval)
     try:
         tree = ProcessTree(pid)
-    except ProcessEndedError as error:
+    except NoSuchProcess as error:
         raise UsageError(f"pid={pid}: there is no such process") from error
     how_it_ended = ""
     with closing(tree):
@@ -84,18 +86,17 @@ def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str
     from hexlit.accelerate.machine import recommended_trials
     from hexlit.reporting.quantities import format_bytes
 
-    seen = sampler.mean()
+    seen = sampler.summary()
     last = sampler.samples[-1] if sampler.samples and tree.alive else None
     cores, cores_a_trial = usable_cores(), max(1.0, (seen.cpu_percent or 0.0) / 100)
-    host = free_host_bytes() + ((last.host_bytes or 0) if last else 0)
-    device = tree.free_device_bytes()
-    if device is not None and last is not None:
-        device += last.device_bytes or 0
-    host_a_trial, device_a_trial = seen.host_bytes_peak or 0, seen.device_bytes_peak
-    trials, limit = recommended_trials(cores, host, host_a_trial, device, device_a_trial, cores_a_trial)
+    held = (last.host_bytes or 0, last.device_bytes or 0) if last else (0, 0)
+    host, free_device = free_host_bytes() + held[0], tree.free_device_bytes()
+    device, device_a_trial = None if free_device is None else free_device + held[1], seen.device_bytes
+    resources = {"host memory": (host, seen.host_bytes), "cores": (cores, cores_a_trial)}
+    trials, limit = recommended_trials(resources | {"device memory": (device, device_a_trial)})
     basis = [
         f"{cores} cores, {cores_a_trial:.1f} a trial",
-        f"{format_bytes(host)} of memory, {format_bytes(seen.host_bytes_peak)} a trial",
+        f"{format_bytes(host)} of memory, {format_bytes(seen.host_bytes)} a trial",
     ]
     if device is not None and device_a_trial:
         basis.append(f"{format_bytes(device)} on devices, {format_bytes(device_a_trial)} a trial")

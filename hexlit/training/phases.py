@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from hexlit.accelerate.gauge import DeviceGauge
+from hexlit.accelerate.memory import DeviceGauge
 from hexlit.training.tables import read_table, write_table
 
 COMPILING = "compiling"
@@ -110,8 +110,8 @@ class PhaseTotals:
         """Read the device over the whole of this phase, since `started` on `time.monotonic()`."""
         if gauge is not None:
             figures = gauge.read(started, self.wall_seconds, self.cpu_seconds or 0.0)
-            self.device_utilisation, self.peak_device_bytes = figures.device_utilisation, figures.peak_device_bytes
-            self.not_measured = "; ".join(f"{name}: {reason}" for name, reason in figures.reasons.items())
+            self.device_utilisation, self.peak_device_bytes, reasons = figures
+            self.not_measured = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
 
 
 Row = tuple[int, str, PhaseTotals]

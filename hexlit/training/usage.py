@@ -15,7 +15,6 @@ import lightning as L
 import torch
 
 from hexlit.accelerate.events import events_for
-from hexlit.accelerate.gauge import DeviceGauge, nvml_of
 from hexlit.accelerate.machine import (
     RESOURCES_FILE,
     ProcessTree,
@@ -23,7 +22,7 @@ from hexlit.accelerate.machine import (
     remove_process_file,
     write_process_file,
 )
-from hexlit.accelerate.memory import held_bytes
+from hexlit.accelerate.memory import DeviceGauge, held_bytes, nvml_of
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.tracking.metric_names import EPOCH
 from hexlit.training.batches import whole_size
@@ -121,8 +120,8 @@ class StepClock(L.Callback):
                 cpu[name] += busy
             else:
                 wall -= span
-        figures = self._gauge.read(self._started, lasted, sum(used))
-        load_share, reasons = seconds["load"] / wall, dict(figures.reasons)
+        utilisation, peak, reasons = self._gauge.read(self._started, lasted, sum(used))
+        load_share = seconds["load"] / wall
         row: dict[str, Any] = {
             "epoch": epoch,
             "steps": self._steps,
@@ -135,8 +134,8 @@ class StepClock(L.Callback):
             "verdict": verdict(load_share),
             "micro_batch": getattr(module, "micro_batch", None),
             "skipped_steps": int(getattr(module, "skipped_steps", 0)),
-            "peak_device_bytes": figures.peak_device_bytes,
-            "device_utilisation": None if figures.device_utilisation is None else f"{figures.device_utilisation:.4f}",
+            "peak_device_bytes": peak,
+            "device_utilisation": None if utilisation is None else f"{utilisation:.4f}",
         }
         if alone:
             row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
@@ -186,7 +185,7 @@ class RunUsage(L.Callback):
         self._warned = False
         self._tree = ProcessTree(os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device))
         self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / RESOURCES_FILE)
-        gauge = DeviceGauge(profile.device, profile.threads, self._sampler.mean)
+        gauge = DeviceGauge(profile.device, profile.threads, self._sampler.summary)
         self.clock = PhaseClock(folder / "phases.csv", gauge, units)
         self.steps = StepClock(folder / "steps.csv", profile.device, gauge)
 
@@ -219,7 +218,7 @@ class RunUsage(L.Callback):
         samples = self._sampler.samples
         latest = samples[-1].host_bytes if samples else None
         total = self.clock.epoch_total(epoch)
-        host = self._sampler.mean(time.monotonic() - total.wall_seconds).host_bytes_peak
+        host = self._sampler.summary(time.monotonic() - total.wall_seconds).host_bytes
         return {"host": host or latest, "device": total.peak_device_bytes}
 
     def _charts(self, epoch: int) -> Iterator[tuple[str, float | None]]:
@@ -240,7 +239,7 @@ class RunUsage(L.Callback):
         """Entries for `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
         totals = self.clock.totals()
         peaks = [row.peak_device_bytes for row in totals.values() if row.peak_device_bytes is not None]
-        host_peak = self._sampler.mean().host_bytes_peak
+        host_peak = self._sampler.summary().host_bytes
         memory = {"host_peak_bytes": host_peak, "device_peak_bytes": max(peaks, default=None)}
         steady = {name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE}
         return {"memory": memory, "steady_utilisation": steady}

@@ -3,7 +3,7 @@
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,8 +23,8 @@ from hexlit.reporting.study_figures import (
     draw_timeline,
     slots_of,
 )
-from hexlit.tuning.results import COMPARABLE, MINIMIZE, SweepResults
-from hexlit.tuning.trials import COMPLETE, PRUNED, Parameter, Value
+from hexlit.tuning.results import COMPARABLE, SweepResults
+from hexlit.tuning.trials import COMPLETE, PRUNED, Value
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -69,7 +69,7 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
     if several:
         front = {"targets": aims, "front": list(results.ranking.front), "best": best}
         yield FigureOfSweep("pareto", "Pareto front", front, draw_front)
-    importances = [parameter_importances(target, results.parameters, settings) for target in landscape["targets"]]
+    importances = [parameter_importances(target, results.distributions, settings) for target in landscape["targets"]]
     yield FigureOfSweep("importances", "Parameter importances", importances, draw_importances)
     yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, draw_parallel)
     yield FigureOfSweep("slices", "Slices: the darker a trial, the later; the star is the best", landscape, draw_slices)
@@ -84,26 +84,22 @@ def targets(results: SweepResults) -> list[Data]:
     result: list[Data] = []
     if results.ranking.by == COMPARABLE:
         known = {trial.number: trial.comparable for trial in complete if trial.comparable is not None}
-        result.append({"name": results.ranking.objective.name, "direction": MINIMIZE, "values": known})
+        result.append({**asdict(results.ranking.objective), "values": known})
     for place, objective in enumerate(results.objectives):
-        values = {trial.number: trial.values[place] for trial in complete if trial.values and len(trial.values) > place}
+        values = {trial.number: trial.values[place] for trial in complete if trial.values}
         finite = {number: value for number, value in values.items() if math.isfinite(value)}
-        result.append({"name": objective.name, "direction": objective.direction, "values": finite})
+        result.append({**asdict(objective), "values": finite})
     return result
 
 
 def _history(results: SweepResults, aims: list[Data]) -> Data:
-    one = results.objectives[0].name if len(results.objectives) == 1 else None
-    comparable = one if results.facts.monitor in (None, one) else None
-    last = {
-        trial.number: [*trial.intermediate.values()][-1]
-        for trial in results.trials
-        if trial.state == PRUNED and trial.intermediate and comparable
-    }
+    names = [objective.name for objective in results.objectives]
+    comparable = names[0] if len(names) == 1 and results.facts.monitor in (None, names[0]) else None
+    pruned = [trial for trial in results.trials if trial.state == PRUNED and comparable and trial.latest is not None]
     return {
         "targets": aims,
         "states": {trial.number: trial.state for trial in results.trials},
-        "pruned": {number: value for number, value in last.items() if math.isfinite(value)},
+        "pruned": {trial.number: trial.latest for trial in pruned if math.isfinite(trial.latest or 0.0)},
         "pruned_target": comparable,
         "best": results.ranking.best,
     }
@@ -111,11 +107,10 @@ def _history(results: SweepResults, aims: list[Data]) -> Data:
 
 def _parameters(results: SweepResults) -> list[Data]:
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
-
-    def values(name: str) -> dict[int, Value]:
-        return {trial.number: trial.params[name] for trial in complete if name in trial.params}
-
-    return [{**asdict(parameter), "values": values(parameter.name)} for parameter in results.parameters]
+    return [
+        {**one, "values": {t.number: t.params[one["name"]] for t in complete if one["name"] in t.params}}
+        for one in results.parameters
+    ]
 
 
 def _intermediate(results: SweepResults) -> Data:
@@ -160,10 +155,8 @@ def _panels(results: SweepResults, courses: Mapping[str, Mapping[int, Mapping[in
 def _timeline(results: SweepResults) -> Data:
     spans = {}
     for trial in results.trials:
-        end = trial.ended
-        if end is None and trial.started is not None and trial.seconds is not None:
-            end = trial.started + trial.seconds
-        if trial.started is not None and end is not None:
+        if trial.started is not None and (trial.ended is not None or trial.seconds is not None):
+            end = trial.started + (trial.seconds or 0.0) if trial.ended is None else trial.ended
             spans[trial.number] = (trial.started, max(end, trial.started), trial.state)
     began = min((start for start, _, _ in spans.values()), default=0.0)
     slots = slots_of((number, start, end) for number, (start, end, _) in spans.items())
@@ -175,7 +168,7 @@ def _timeline(results: SweepResults) -> Data:
 
 
 def parameter_importances(
-    target: Data, parameters: Sequence[Parameter], settings: Mapping[int, Mapping[str, Value]]
+    target: Data, distributions: Mapping[str, "BaseDistribution"], settings: Mapping[int, Mapping[str, Value]]
 ) -> Data:
     """The share of each parameter in whether a trial is among the best: PED-ANOVA over complete trials, by Optuna.
 
@@ -185,11 +178,11 @@ def parameter_importances(
         `target`; `values`, shares that add up to one, the largest first, None where they are not known; `reason`, the
         method behind the shares, or the reason for their absence.
     """
-    name, numbers = target["name"], [number for number in sorted(target["values"]) if number in settings]
-    varying = [p for p in parameters if len({repr(settings[n][p.name]) for n in numbers if p.name in settings[n]}) > 1]
+    name, values = target["name"], {number: target["values"][number] for number in sorted(target["values"])}
+    varying = [one for one in distributions if len({repr(settings[n][one]) for n in values if one in settings[n]}) > 1]
     missing = {
-        f"importances need {LEAST_TRIALS} complete trials; there are {len(numbers)}": len(numbers) < LEAST_TRIALS,
-        f"all trials have the same {name}": len(set(target["values"].values())) == 1,
+        f"importances need {LEAST_TRIALS} complete trials; there are {len(values)}": len(values) < LEAST_TRIALS,
+        f"all trials have the same {name}": len(set(values.values())) == 1,
         "no parameter has several values": not varying,
     }
     if any(missing.values()):
@@ -197,37 +190,19 @@ def parameter_importances(
     # Imported late: optuna.importance loads scikit-learn, which takes longer than all other imports.
     import optuna
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
-    from optuna.study import StudyDirection
 
-    distributions = {parameter.name: _distribution(parameter) for parameter in varying}
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)  # Optuna announces a study in memory
-    try:
-        study = optuna.create_study(directions=[StudyDirection[target["direction"].upper()]])
-        for number in numbers:
-            there = {one: settings[number][one] for one in distributions if one in settings[number]}
-            ranges = {one: distributions[one] for one in there}
-            value = target["values"][number]
-            study.add_trial(optuna.trial.create_trial(params=there, distributions=ranges, value=value))
-        share = min(0.5, max(0.1, LEAST_GOOD / len(numbers)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            result = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(target_quantile=share))
-    finally:
-        optuna.logging.set_verbosity(verbosity)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # Optuna announces a study in memory
+    study = optuna.create_study(direction=target["direction"])
+    for number, value in values.items():
+        params = {one: settings[number][one] for one in varying if one in settings[number]}
+        ranges = {one: distributions[one] for one in params}
+        study.add_trial(optuna.trial.create_trial(params=params, distributions=ranges, value=value))
+    share = min(0.5, max(0.1, LEAST_GOOD / len(values)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        result = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(target_quantile=share))
     if not sum(result.values()) > 0:
         reason = "the best trials have the same parameters as the others"
         return {"target": name, "values": None, "reason": reason}
-    reason = f"PED-ANOVA over {len(numbers)} complete trials: what sets the best {share:.0%} apart"
+    reason = f"PED-ANOVA over {len(values)} complete trials: what sets the best {share:.0%} apart"
     return {"target": name, "values": {one: float(value) for one, value in result.items()}, "reason": reason}
-
-
-def _distribution(parameter: Parameter) -> "BaseDistribution":
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    low, high = parameter.low or 0.0, parameter.high or 0.0
-    if parameter.kind == "categorical":
-        return CategoricalDistribution(list(parameter.choices))
-    if parameter.kind == "int":
-        return IntDistribution(int(low), int(high), log=parameter.log)
-    return FloatDistribution(low, high, log=parameter.log)

@@ -4,7 +4,7 @@ import math
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,11 +60,11 @@ class Plan:
 
     folder: Path
     study_name: str
-    storage: str | None
-    resume: bool
     judged: SweepConfig
-    objectives: list[str]
-    directions: list[str]
+    """The section `sweep`, with the names of its objectives and of the monitored metric filled in."""
+    settings: OptunaSweeperConf
+    """The node `hydra.sweeper`, with a direction for each objective, and without a pruner where nothing is pruned."""
+    pruner: "BasePruner"
     space: dict[str, "BaseDistribution"]
     custom: Callable[[DictConfig, Any], None] | None
     """Asks a trial for more parameters."""
@@ -82,18 +82,13 @@ class Plan:
     """Identity of the sweep: two commands with the same list are the same sweep."""
     name: str
     """Name of the recipe."""
-    sampler: Any
-    """The node `hydra.sweeper.sampler`."""
-    pruner: "BasePruner"
-    pruner_node: dict[str, Any] | None
-    """The node `hydra.sweeper.pruner`; None without pruning."""
     seed: int | None
     sweep_id: str
     """Tells the sweep from all others."""
-    n_trials: int
-    n_jobs: int
-    timeout: float | None
-    max_failure_rate: float
+
+    @property
+    def objectives(self) -> list[str]:
+        return self.judged.objectives()
 
     @property
     def group(self) -> str:
@@ -103,25 +98,13 @@ class Plan:
     @property
     def terms(self) -> dict[str, str]:
         """Settings that all processes of a study must share to keep trials comparable, by names for people."""
-        judged = self.judged
-        searched = {f"{SPACE}{name}": str(result) for name, result in self.space.items()}
+        shared = ("objective", "monitor", "comparable", "compare_at", "report_every", "seeds")
+        terms: dict[str, Any] = {f"sweep.{name}": getattr(self.judged, name) for name in shared}
         custom = None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
-        message = {
-            "sweep.objective": self.objectives,
-            "sweep.monitor": self.monitor,
-            "sweep.comparable": judged.comparable,
-            "sweep.compare_at": judged.compare_at,
-            "sweep.report_every": judged.report_every,
-            "sweep.seeds": judged.seeds,
-            "hydra.sweeper.custom_search_space": custom,
-            "what is fixed": _without([*self.recipe, *self.overrides], _OF_THE_MACHINE),
-        }
-        return {name: str(value) for name, value in message.items()} | searched
-
-    @property
-    def monitor(self) -> str:
-        """The metric that pruning looks at."""
-        return self.judged.monitor or self.objectives[0]
+        terms["hydra.sweeper.custom_search_space"] = custom
+        terms["what is fixed"] = _without([*self.recipe, *self.overrides], _OF_THE_MACHINE)
+        terms |= {f"{SPACE}{name}": result for name, result in self.space.items()}
+        return {name: str(value) for name, value in terms.items()}
 
 
 def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequence[str], loader: Any) -> Plan:
@@ -135,53 +118,46 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
     """
     from optuna.pruners import NopPruner
 
-    judged = _checked(config)
-    params = plain(settings["params"]) or {}
-    space, fixed = parse_space([*arguments_of(params), *arguments])
-    custom = _function(settings["custom_search_space"])
+    sweeper = OptunaSweeperConf(**{name: plain(value) for name, value in settings.items()})
+    for one in fields(sweeper):
+        if RANGE in one.metadata:
+            check_number(f"hydra.sweeper.{one.name}", getattr(sweeper, one.name), one.metadata[RANGE])
+    space, fixed = parse_space([*arguments_of(sweeper.params or {}), *arguments])
+    custom = _function(sweeper.custom_search_space)
     if not space and custom is None:
         raise UsageError("hydra.sweeper.params: nothing to search; choose sweep=NAME, or write KEY=interval(a,b)")
-    objectives, directions = _objectives(judged, config, plain(settings["direction"]))
-    pruner, pruner_node = build_pruner(settings["pruner"]), plain(settings["pruner"])
-    if len(objectives) > 1 and not isinstance(pruner, NopPruner):
+    judged, sweeper.direction = _objectives(_checked(config), config, sweeper.direction)
+    pruner = build_pruner(sweeper.pruner)
+    if len(sweeper.direction) > 1 and not isinstance(pruner, NopPruner):
         if str(config.hydra.runtime.choices.get("hydra/sweeper/pruner")) not in ("None", "median"):
             raise UsageError("hydra/sweeper/pruner: with several objectives nothing can be pruned; choose none")
         pruner = NopPruner()
-    pruner_node = None if isinstance(pruner, NopPruner) else pruner_node
-    for one in fields(OptunaSweeperConf):
-        if RANGE in one.metadata:
-            check_number(f"hydra.sweeper.{one.name}", settings[one.name], one.metadata[RANGE])
-    n_trials, n_jobs = int(settings["n_trials"]), int(settings["n_jobs"])
-    if str(plain(settings["sampler"]).get("_target_")).endswith(".GridSampler"):
-        n_trials = min(n_trials, math.prod(map(len, grid_of(space).values())))
+    if isinstance(pruner, NopPruner):
+        sweeper.pruner = None
+    if str(sweeper.sampler.get("_target_")).endswith(".GridSampler"):
+        sweeper.n_trials = min(sweeper.n_trials, math.prod(map(len, grid_of(space).values())))
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     refuse_password_in(list(OmegaConf.to_container(config.hydra.overrides.hydra, resolve=False)))  # type: ignore[arg-type]
     command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
-    folder, study_name = find_place(config, settings, judged, hydra_overrides, command)
+    folder, study_name = find_place(config, sweeper, judged, hydra_overrides, command)
+    sweeper.storage = absolute(sweeper.storage)
     return Plan(
         folder=folder,
         study_name=study_name,
-        storage=absolute(settings["storage"]),
-        resume=judged.resume,
         judged=judged,
-        objectives=objectives,
-        directions=directions,
+        settings=sweeper,
+        pruner=pruner,
         space=space,
         custom=custom,
         overrides=_without(fixed_overrides(fixed), ("sweep.resume", "sweep.join", "sweep.storage_timeout")),
         recipe=recipe_of(config, fixed, loader),
-        own_overrides=_share_of_machine(config, n_jobs, [*fixed, *space]),
+        own_overrides=_share_of_machine(config, sweeper.n_jobs, [*fixed, *space]),
         hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),
         flags=_flags(config),
         command=command,
         name=str(config.get("name", "sweep")),
-        pruner=pruner,
-        pruner_node=pruner_node,
         seed=config.get("seed"),
         sweep_id=str(read_json(folder / SWEEP_FILE).get("id") or secrets.token_hex(4)),
-        n_trials=n_trials,
-        n_jobs=n_jobs,
-        **{name: settings[name] for name in ("sampler", "timeout", "max_failure_rate")},
     )
 
 
@@ -198,35 +174,32 @@ def _checked(config: DictConfig) -> SweepConfig:
     return judged
 
 
-def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tuple[list[str], list[str]]:
-    """Names and directions of the objectives: those of the sweep, else the run's own `trainer.monitor`."""
-    if objectives := judged.objectives():
-        return objectives, directions_of(direction, objectives)
-    monitor = OmegaConf.select(config, "trainer.monitor")
-    if not isinstance(monitor, str):
-        raise UsageError("sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor")
-    of_the_run = DIRECTION_OF_MODE.get(str(OmegaConf.select(config, "trainer.monitor_mode")))
-    return [monitor], directions_of(of_the_run if direction is None else direction, [monitor])
-
-
-_FACTS = ("name", "study_name", "objectives", "directions", "monitor", "n_trials", "n_jobs", "command")
+def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tuple[SweepConfig, list[str]]:
+    """The sweep's objectives and their directions, else the run's own `trainer.monitor`, filled in."""
+    objectives = judged.objectives()
+    if not objectives:
+        monitor = OmegaConf.select(config, "trainer.monitor")
+        if not isinstance(monitor, str):
+            raise UsageError("sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor")
+        objectives = [monitor]
+        direction = direction or DIRECTION_OF_MODE.get(str(OmegaConf.select(config, "trainer.monitor_mode")))
+    filled = replace(judged, objective=objectives, monitor=judged.monitor or objectives[0])
+    return filled, directions_of(direction, objectives)
 
 
 def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: float) -> dict[str, Any]:
     """The content of `sweep.json`."""
-    return {name: getattr(plan, name) for name in _FACTS} | {
-        "version": VERSION,
-        "id": plan.sweep_id,
-        "storage": None if plan.storage is None else hidden_password(plan.storage),
-        "comparable": plan.judged.comparable,
-        "seeds": plan.judged.seeds,
-        "sampler": str(plain(plan.sampler)["_target_"]).rpartition(".")[2],
-        "pruner": None if plan.pruner_node is None else type(plan.pruner).__name__,
-        "started": started,
-        "finished": finished,
-        "seconds": seconds,
-        "overrides": [*plan.recipe, *plan.overrides],
-    }
+    settings = plan.settings
+    storage = None if settings.storage is None else hidden_password(settings.storage)
+    facts: dict[str, Any] = {"version": VERSION, "id": plan.sweep_id, "storage": storage}
+    facts |= {name: getattr(plan, name) for name in ("name", "study_name", "objectives", "command")}
+    facts |= {name: getattr(plan.judged, name) for name in ("monitor", "comparable", "seeds")}
+    facts |= {name: getattr(settings, name) for name in ("n_trials", "n_jobs")}
+    for name in ("sampler", "pruner"):
+        node = getattr(settings, name)
+        facts[name] = node and str(node["_target_"]).rpartition(".")[2]
+    facts |= {"directions": settings.direction, "overrides": [*plan.recipe, *plan.overrides]}
+    return facts | {"started": started, "finished": finished, "seconds": seconds}
 
 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
@@ -269,7 +242,7 @@ def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
 
 def find_place(
     config: DictConfig,
-    settings: Mapping[str, Any],
+    settings: OptunaSweeperConf,
     judged: SweepConfig,
     hydra_overrides: Sequence[str],
     command: list[str],
@@ -279,10 +252,10 @@ def find_place(
     Raises:
         UsageError: the folder has a sweep already, or none to continue; or no setting names the study to join.
     """
-    if judged.join and None in (settings["storage"], settings["study_name"]):
+    if judged.join and None in (settings.storage, settings.study_name):
         raise UsageError("sweep.join=true: needs hydra.sweeper.storage=URL and hydra.sweeper.study_name=NAME")
     folder = Path(str(config.hydra.sweep.dir)).absolute()
-    name = settings["study_name"]
+    name = settings.study_name
     own_folder = any(override.startswith("hydra.sweep.dir=") for override in hydra_overrides)
     if name is not None and not own_folder:
         if not re.fullmatch(r"[\w-][\w.-]*", name):
@@ -343,19 +316,15 @@ def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list
     recipe = [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
     without = [line for line in fixed_overrides(fixed) if not line.startswith(("sweep=", "sweep."))]
     bare = loader.load_configuration(str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN)
-    before, after = dict(_values(bare)), dict(_values(config))
+    before, after = (dict(_values(OmegaConf.to_container(one, resolve=False))) for one in (bare, config))
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     return recipe + [render(key, value) for key, value in changed.items() if not key.startswith(("hydra.", "sweep."))]
 
 
-def _values(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of the configuration by its dotted key, as it is written."""
-    for name, value in config.items_ex(resolve=False):
-        key = str(name)
-        if key == "hydra" and not prefix:
-            continue
-        if isinstance(value, DictConfig) and not (value._is_none() or value._is_missing() or value._is_interpolation()):
-            yield from _values(value, f"{prefix}{key}.")
+def _values(node: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a configuration by its dotted key, as it is written."""
+    for name, value in node.items():
+        if isinstance(value, dict):
+            yield from _values(value, f"{prefix}{name}.")
         else:
-            plain_value = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
-            yield f"{prefix}{key}", plain_value
+            yield f"{prefix}{name}", value

@@ -13,19 +13,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+import psutil
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from hexlit.accelerate.machine import RESOURCES_FILE, ProcessEndedError, ProcessTree, ResourceSample, last_device_bytes
+from hexlit.accelerate.machine import RESOURCES_FILE, ProcessTree, last_device_bytes
 from hexlit.files import remove_temporary
 from hexlit.lifeline import Lifeline
+from hexlit.tuning.config import SweepConfig
 from hexlit.tuning.space import quoted
-from hexlit.tuning.trial import VARIABLE, TrialTicket
+from hexlit.tuning.trial import VARIABLE, TrialTicket, named
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +53,7 @@ _NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
 
 @dataclass
 class Attempt:
-    """One attempt at a trial, and what it takes now."""
+    """One attempt at a trial: what it takes now, and how it ended; the study has what the trial itself has told."""
 
     ticket: TrialTicket
     overrides: list[str]
@@ -64,49 +66,23 @@ class Attempt:
     slot: IO[bytes] | None = None
     """The device slot that the trial's process takes over."""
     device: str = ""
-    host_bytes: int = 0
-    device_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class AttemptEnd:
-    """The end of an attempt, seen from outside; the study has what the trial itself has told."""
-
+    taken: dict[str, int] = field(default_factory=dict)
+    """Memory that it takes now, in bytes, of the `host` and the `device`."""
+    peaks: dict[str, int] = field(default_factory=dict)
+    """The most that it has taken of them."""
     failure: str | None = None
     """Why it failed; None after a success."""
     interrupted: bool = False
     """Whether it ended with the sweep."""
     seconds: float = 0.0
-    host_peak_bytes: int | None = None
-    device_peak_bytes: int | None = None
 
-
-WITH_THE_SWEEP = AttemptEnd(failure="interrupted with the sweep", interrupted=True)
+    def interrupt(self) -> None:
+        """Note that it ended with the sweep."""
+        self.failure, self.interrupted = "interrupted with the sweep", True
 
 
 class NoProcessError(Exception):
     """The system cannot start a process for a trial."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Most that a trial may take; None: no limit."""
-
-    host_bytes: float | None = None
-    device_bytes: float | None = None
-    seconds: float | None = None
-
-    def exceeded(self, seconds: float, sample: ResourceSample | None) -> str | None:
-        """The limit that `seconds` or `sample` exceeds, as a reason; None: no limit is exceeded."""
-        if self.seconds is not None and seconds > self.seconds:
-            return f"over its time: {seconds:.0f} s of sweep.trial_timeout={self.seconds:g}"
-        for name, limit, taken in (
-            ("memory_budget", self.host_bytes, None if sample is None else sample.host_bytes),
-            ("device_memory_budget", self.device_bytes, None if sample is None else sample.device_bytes),
-        ):
-            if limit is not None and taken is not None and taken > limit:
-                return f"over its memory budget: {taken / GIB:.2f} GiB of sweep.{name}={limit / GIB:g}"
-        return None
 
 
 class TrialProcess:
@@ -118,8 +94,8 @@ class TrialProcess:
     def __init__(self, command: str, attempt: Attempt) -> None:
         """Start it; raises `NoProcessError` where the system cannot."""
         self._attempt = attempt
+        self._began = time.monotonic()
         self._lifeline = Lifeline()
-        self._peaks: dict[str, int | None] = {"host_peak_bytes": None, "device_peak_bytes": None}
         ticket = replace(attempt.ticket, lifeline=self._lifeline.fileno())
         folder, slot = attempt.folder, attempt.slot
         arguments = [*attempt.flags, *attempt.overrides, *attempt.hydra_overrides]
@@ -144,58 +120,70 @@ class TrialProcess:
                 slot.close()  # the trial's process holds it from now on
         self._lifeline.started()
 
-    def wait(self, limits: Limits, stop: threading.Event) -> AttemptEnd:
-        """Wait for the end, which comes at the `limits`, and soon after `stop` is set."""
-        began = time.monotonic()
-        process, folder = self._process, self._attempt.folder
+    def wait(self, limits: SweepConfig, stop: threading.Event) -> None:
+        """Wait for the end, which comes at the `limits`, and soon after `stop` is set; the attempt notes it."""
+        attempt, process = self._attempt, self._process
         try:
-            failure = self._watch(limits, stop)
+            attempt.failure = self._watch(limits, stop)
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             self._lifeline.close()
-            clean(folder)
-        if process.returncode in _SPOKEN:
-            lines = (folder / CONSOLE).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            failure = f"{failure}: {lines[-1].strip()[:300]}" if lines else failure
-        interrupted = failure is not None and stop.is_set()
-        return AttemptEnd(failure, interrupted, time.monotonic() - began, **self._peaks)
+            clean(attempt.folder)
+        attempt.seconds = time.monotonic() - self._began
+        if attempt.failure is not None and stop.is_set():
+            attempt.interrupt()
+        elif process.returncode in _SPOKEN:
+            lines = (attempt.folder / CONSOLE).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            attempt.failure = f"{attempt.failure}: {lines[-1].strip()[:300]}" if lines else attempt.failure
 
-    def _watch(self, limits: Limits, stop: threading.Event) -> str | None:
+    def _watch(self, limits: SweepConfig, stop: threading.Event) -> str | None:
         """Why the process failed, or None where its exit code is 0."""
-        began = time.monotonic()
         with contextlib.ExitStack() as open_tree:
             tree = None
-            with contextlib.suppress(ProcessEndedError):
+            with contextlib.suppress(psutil.NoSuchProcess):
                 tree = open_tree.enter_context(contextlib.closing(ProcessTree(self._process.pid)))
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    return _describe(self._process.wait(_LOOK_EVERY))
+                    code = self._process.wait(_LOOK_EVERY)
+                    return (
+                        f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}" if code else None
+                    )
                 if stop.is_set():
                     with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
                         self._process.send_signal(signal.SIGINT)  # lets loggers and checkpoints end properly
                         self._process.wait(_SOFT_END)
-                    return WITH_THE_SWEEP.failure
-                sample = None
-                with contextlib.suppress(ProcessEndedError):
-                    sample = None if tree is None else self._measure(tree, limits)
-                reason = limits.exceeded(time.monotonic() - began, sample)
+                    return "stopped"
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if tree is not None:
+                        self._measure(tree, limits)
+                reason = exceeded(limits, time.monotonic() - self._began, self._attempt.taken)
                 if reason is not None:
                     return reason  # at once: full memory hurts the other trials
 
-    def _measure(self, tree: ProcessTree, limits: Limits) -> ResourceSample:
-        sample = tree.sample()
-        if sample.device_bytes is None:
-            if limits.device_bytes is not None:
+    def _measure(self, tree: ProcessTree, limits: SweepConfig) -> None:
+        attempt, sample = self._attempt, tree.sample()
+        device = sample.device_bytes
+        if device is None:
+            if limits.device_memory_budget is not None:
                 _warn_of_own_figure(sample.reasons.get("device_bytes", "not measured"))
-            folder = self._attempt.folder
-            seeds = sorted(folder.glob(f"seed-*/{RESOURCES_FILE}"))
-            sample = replace(sample, device_bytes=last_device_bytes(seeds[-1] if seeds else folder / RESOURCES_FILE))
-        for name, taken in (("host", sample.host_bytes), ("device", sample.device_bytes)):
-            self._peaks[f"{name}_peak_bytes"] = larger(self._peaks[f"{name}_peak_bytes"], taken)
-            setattr(self._attempt, f"{name}_bytes", taken or 0)
-        return sample
+            seeds = sorted(attempt.folder.glob(f"seed-*/{RESOURCES_FILE}"))
+            device = last_device_bytes(seeds[-1] if seeds else attempt.folder / RESOURCES_FILE)
+        figures = {"host": sample.host_bytes, "device": device}
+        attempt.taken = {name: value for name, value in figures.items() if value is not None}
+        attempt.peaks |= {name: max(value, attempt.peaks.get(name, 0)) for name, value in attempt.taken.items()}
+
+
+def exceeded(limits: SweepConfig, seconds: float, taken: Mapping[str, int]) -> str | None:
+    """The limit that `seconds`, or the bytes `taken`, exceed, as a reason; None: no limit is exceeded."""
+    if limits.trial_timeout is not None and seconds > limits.trial_timeout:
+        return f"over its time: {seconds:.0f} s of sweep.trial_timeout={limits.trial_timeout:g}"
+    for name, key in (("host", "memory_budget"), ("device", "device_memory_budget")):
+        limit, gib = getattr(limits, key), taken.get(name, 0) / GIB
+        if limit is not None and gib > limit:
+            return f"over its memory budget: {gib:.2f} GiB of sweep.{key}={limit:g}"
+    return None
 
 
 @functools.cache
@@ -210,33 +198,32 @@ class Launches:
     about the job.
     """
 
-    def __init__(self, make: Callable[[], Any], stop: threading.Event, *, at_once: bool) -> None:
-        """`make()` gives a launcher that is set up. With `at_once` several launch in parallel, until `stop` is set."""
+    def __init__(self, make: Callable[[], Any], stop: threading.Event, most: int) -> None:
+        """`make()` gives a launcher that is set up; `most` launch in parallel, until `stop` is set."""
         self._make = make
         self._stop = stop
-        self._one_by_one = threading.Semaphore(1_000_000 if at_once else 1)
+        self._free = threading.Semaphore(most)
 
-    def run(self, attempt: Attempt) -> AttemptEnd:
-        """Launch the attempt, and wait for its end or that of the sweep."""
+    def run(self, attempt: Attempt) -> None:
+        """Launch the attempt, and wait for its end, which it notes, or that of the sweep."""
         if attempt.slot is not None:
             attempt.slot.close()
-        while not self._one_by_one.acquire(timeout=_LOOK_EVERY):
+        while not self._free.acquire(timeout=_LOOK_EVERY):
             if self._stop.is_set():
-                return WITH_THE_SWEEP
-        try:
-            began, told = time.monotonic(), list[str | None]()
-            # In a thread of its own: this one has to notice when the sweep ends.
-            thread = threading.Thread(target=lambda: told.append(self._launch(attempt)), daemon=True)
-            thread.start()
-            while thread.is_alive():
-                thread.join(_LOOK_EVERY)
-                if self._stop.is_set():
-                    return WITH_THE_SWEEP
-            return AttemptEnd(failure=told[0], seconds=time.monotonic() - began)
-        finally:
-            self._one_by_one.release()
+                return attempt.interrupt()
+        began = time.monotonic()
+        # In a thread of its own: this one has to notice when the sweep ends.
+        thread = threading.Thread(target=self._launch, args=[attempt], daemon=True)
+        thread.start()
+        while thread.is_alive() and not self._stop.is_set():
+            thread.join(_LOOK_EVERY)
+        if self._stop.is_set():
+            attempt.interrupt()
+        attempt.seconds = time.monotonic() - began
+        self._free.release()
+        return None
 
-    def _launch(self, attempt: Attempt) -> str | None:
+    def _launch(self, attempt: Attempt) -> None:
         from hydra.core.utils import JobStatus
 
         overrides = [
@@ -248,12 +235,12 @@ class Launches:
         ]
         try:
             [result] = self._make().launch([overrides], initial_job_idx=attempt.ticket.number)
+            attempt.failure = None if result.status == JobStatus.COMPLETED else named(result._return_value)
         except (Exception, SystemExit) as error:  # a job that exits or is killed ends its launcher
             ended = _NO_OUTPUT.match(str(error)) if type(error).__name__ == "UncompletedJobError" else None
-            return f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else named(error)
+            attempt.failure = f"job {ended[1]} of Slurm ended as {ended[2]}" if ended else named(error)
         finally:
             clean(attempt.folder)
-        return None if result.status == JobStatus.COMPLETED else named(result._return_value)
 
 
 class AskTheController(Callback):
@@ -286,8 +273,7 @@ def ask_the_controller() -> None:
             result = {job: {"JobID": job, "State": "ENDED", "NodeList": ""} for job in self._asked}
             for line in text.splitlines():
                 job, state, nodes = (part.strip() for part in line.split("|"))
-                known = "PENDING" if state in _GOES_ON else state
-                result[job] = {"JobID": job, "State": known, "NodeList": nodes}
+                result[job] = {"JobID": job, "State": "PENDING" if state in _GOES_ON else state, "NodeList": nodes}
             return result
 
     SlurmJob.watcher = QueueWatcher(delay_s=_ASKED_EVERY)
@@ -314,24 +300,3 @@ def _environment(folder: Path, ticket: TrialTicket) -> dict[str, str]:
     shared = {"TORCHINDUCTOR_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"hexlit-inductor-{os.getuid()}")}
     kept = {name: value for name, value in os.environ.items() if name != "HYDRA_FULL_ERROR"}
     return {**shared, **kept, VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)}
-
-
-def _describe(code: int) -> str | None:
-    if code < 0:
-        return f"killed by {signal.Signals(-code).name if -code in set(signal.Signals) else f'signal {-code}'}"
-    return f"exit code {code}" if code else None
-
-
-def first_line(error: BaseException) -> str:
-    """First line of the message of `error`."""
-    return (str(error).strip().splitlines() or ["no message"])[0]
-
-
-def named(error: BaseException) -> str:
-    """The type of `error`, and the first line of its message."""
-    return f"{type(error).__name__}: {first_line(error)}"
-
-
-def larger(one: int | None, other: int | None) -> int | None:
-    """The larger of two numbers, where both are known."""
-    return max((number for number in (one, other) if number is not None), default=None)

@@ -1,20 +1,13 @@
 """The Trainer's callback that reports to the study, and ends a training that the pruner rejects."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import lightning as L
 from lightning.pytorch.callbacks import EarlyStopping
 
-
-class Reporter(Protocol):
-    """Receiver of the monitored metric; a `RunningTrial`."""
-
-    pruned: bool
-
-    def report(self, step: int, value: float) -> bool:
-        """Take the value; True when the training should end."""
-        ...
+if TYPE_CHECKING:
+    from hexlit.tuning.trial import RunningTrial
 
 
 class Pruning(EarlyStopping):
@@ -31,7 +24,7 @@ class Pruning(EarlyStopping):
 
     def __init__(
         self,
-        trial: Reporter,
+        trial: "RunningTrial",
         monitor: str,
         *,
         every_n_steps: int | None = None,
@@ -54,15 +47,8 @@ class Pruning(EarlyStopping):
         self.metrics: dict[str, float] = {}
         self.epochs = 0
 
-    @property
-    def state_key(self) -> str:
-        return type(self).__qualname__
-
     def state_dict(self) -> dict[str, Any]:
         return {}  # the study has the reported values
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        return None
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Do nothing: an epoch ends later."""
@@ -87,23 +73,23 @@ class Pruning(EarlyStopping):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Report the metric of this epoch."""
         self.epochs = trainer.current_epoch + 1
-        if self._every is None:
-            self._report(trainer, trainer.current_epoch if self._step_of is None else self._step_of(trainer))
+        step = trainer.current_epoch if self._step_of is None else self._step_of(trainer)
+        value = self._measured(trainer)
+        if self._every is None and value is not None and step > self._latest_step:
+            self._latest_step = step
+            self._decide(trainer, step, float(value))
         self.metrics.update({name: float(value) for name, value in trainer.callback_metrics.items()})
 
     def _of_step(self, trainer: L.Trainer, outputs: Any) -> Any:
         """The metric of a step, as the module returned or logged it; None for neither."""
         if isinstance(outputs, Mapping) and self._monitor.rpartition(".")[2] in outputs:
             return outputs[self._monitor.rpartition(".")[2]].detach()
+        return self._measured(trainer)
+
+    def _measured(self, trainer: L.Trainer) -> Any:
+        """The metric, where it was measured in this epoch."""
         value = trainer.callback_metrics.get(self._monitor)
         return None if value is self._old else value
-
-    def _report(self, trainer: L.Trainer, step: int) -> None:
-        value = trainer.callback_metrics.get(self._monitor)
-        if value is None or value is self._old or step <= self._latest_step:
-            return
-        self._latest_step = step
-        self._decide(trainer, step, float(value))
 
     def _decide(self, trainer: L.Trainer, step: int, value: float) -> None:
         give_up = trainer.is_global_zero and self._trial.report(self._first_step + step, value)

@@ -65,10 +65,9 @@ def reports_of_trials(results: SweepResults) -> dict[int, str]:
     """Paths from the sweep's folder to the reports of its trials, by number; with several seeds the first one's."""
     found = {}
     for trial in results.trials:
-        paths = [f"{trial.folder}/{PAGE_FILE}", f"{trial.folder}/seed-0/{PAGE_FILE}"]
-        path = next((path for path in paths if (results.folder / path).is_file()), None)
-        if path is not None:
-            found[trial.number] = path
+        for path in (f"{trial.folder}/seed-0/{PAGE_FILE}", f"{trial.folder}/{PAGE_FILE}"):
+            if (results.folder / path).is_file():
+                found[trial.number] = path
     return found
 
 
@@ -76,47 +75,30 @@ def as_document(results: SweepResults) -> dict[str, Any]:
     """The results as `overall_results.json` has them: plain values only, NaN and infinities as null."""
     facts, ranking, best = results.facts, results.ranking, results.best
     # None where the best trial is older than the sweep: another sweep of the same study made it.
-    known = best is not None and best.ended is not None and facts.started is not None and best.ended >= facts.started
-    found = {
+    after = None if best is None or best.ended is None or facts.started is None else best.ended - facts.started
+    document: dict[str, Any] = {"version": VERSION, "name": facts.name, "folder": shown_folder(results.folder)}
+    document["kind"] = "tuned" if results.tuned else "sequential"
+    document |= {name: getattr(results, name) for name in ("state", "counts", "pruning", "split", "comparable")}
+    document |= {name: getattr(facts, name) for name in ("sampler", "pruner", "n_jobs", "seeds")}
+    document |= {name: getattr(facts, name) for name in ("started", "finished", "seconds")}
+    document |= {"objectives": [asdict(one) for one in results.objectives], "parameters": results.parameters}
+    document["progress"] = results.progress | {
         "best_value": None if best is None else ranked_value(best, ranking),
-        "best_after_seconds": best.ended - facts.started if known else None,  # type: ignore[union-attr, operator]
+        "best_after_seconds": None if after is None or after < 0 else after,
     }
-    document: dict[str, Any] = plain(
-        {
-            "version": VERSION,
-            "name": facts.name,
-            "folder": shown_folder(results.folder),
-            "kind": "tuned" if results.tuned else "sequential",
-            "state": results.state,
-            "objectives": [asdict(objective) for objective in results.objectives],
-            **{name: getattr(facts, name) for name in ("sampler", "pruner", "n_jobs", "seeds")},
-            **{name: getattr(facts, name) for name in ("started", "finished", "seconds")},
-            "counts": results.counts,
-            "progress": {**asdict(results.progress), **found},
-            "pruning": results.pruning,
-            "ranking": {
-                "by": ranking.by,
-                "reason": ranking.reason,
-                "direction": None if ranking.by == PARETO else ranking.objective.direction,
-                "order": ranking.order,
-                "pareto_front": ranking.front,
-                "unranked": ranking.unranked,
-            },
-            "best": ranking.best,
-            "split": results.split,
-            "comparable": results.comparable,
-            "parameters": [asdict(parameter) for parameter in results.parameters],
-            "columns": shown_columns(results),
-            "trials": [{name: getattr(trial, name) for name in FIELDS} for trial in results.by_rank()],
-            "failures": [
-                {"trial": trial.number, "state": trial.state, "reason": trial.failure, "folder": trial.folder}
-                for trial in results.trials
-                if trial.state in (FAILED, INTERRUPTED)
-            ],
-            "problems": results.problems,
-        }
-    )
-    return document
+    document["ranking"] = {name: getattr(ranking, name) for name in ("by", "reason", "order", "unranked")} | {
+        "direction": None if ranking.by == PARETO else ranking.objective.direction,
+        "pareto_front": ranking.front,
+    }
+    document |= {"best": ranking.best, "columns": shown_columns(results), "problems": results.problems}
+    document["trials"] = [{name: getattr(trial, name) for name in FIELDS} for trial in results.by_rank()]
+    document["failures"] = [
+        {"trial": trial.number, "state": trial.state, "reason": trial.failure, "folder": trial.folder}
+        for trial in results.trials
+        if trial.state in (FAILED, INTERRUPTED)
+    ]
+    shown: dict[str, Any] = plain(document)
+    return shown
 
 
 def loss_names(results: SweepResults) -> list[str]:
@@ -130,14 +112,13 @@ def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
     `heading`, `unit`, `path` (keys of the value in a trial), and `dropped`, the position in the order of columns that a
     narrow table drops; the objectives are always shown.
     """
-    columns: list[tuple[Any, ...]] = []
-    columns += [(objective.name, None, ["values", at], None) for at, objective in enumerate(results.objectives)]
-    columns += [("comparable", None, ["comparable"], 5)]
+    objectives = [(objective.name, None, ["values", at], None) for at, objective in enumerate(results.objectives)]
     # All of these columns are losses: `left_loss` is headed `left`.
-    columns += [
-        (name.removesuffix("_loss").replace("_", " "), None, ["losses", name], 3) for name in loss_names(results)
-    ]
-    columns += [
+    losses = [(one.removesuffix("_loss").replace("_", " "), None, ["losses", one], 3) for one in loss_names(results)]
+    columns: list[tuple[Any, ...]] = [
+        *objectives,
+        ("comparable", None, ["comparable"], 5),
+        *losses,
         ("epochs", "epochs", ["epochs"], 4),
         ("time", "seconds", ["seconds"], 6),
         ("memory", "bytes", ["host_peak_bytes"], 2),
@@ -149,7 +130,7 @@ def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
 def leaderboard(results: SweepResults) -> str:
     """All trials as CSV, best first; only successes have a rank, or belong to the Pareto front."""
     losses, text = loss_names(results), io.StringIO()
-    names, parameters = [one.name for one in results.objectives], [one.name for one in results.parameters]
+    names, parameters = [one.name for one in results.objectives], list(results.distributions)
     plainly = ("epochs", "seconds", "host_peak_bytes", "device_peak_bytes")
     table = csv.writer(text, lineterminator="\n")
     headings = ["rank", "trial", "state", *names, "comparable", "loss", *losses, *plainly]

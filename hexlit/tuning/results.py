@@ -7,27 +7,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
-from hexlit.tuning.sweep_folder import SweepFacts, facts_of_job, is_tuned, numbered_folders, read_facts, swept_overrides
+from hexlit.tuning.config import DIRECTION_OF_MODE
+from hexlit.tuning.sweep_folder import SweepFacts, is_tuned, numbered_folders, read_facts, read_yaml, swept_overrides
 from hexlit.tuning.trials import (
     COMPLETE,
     FAILED,
     PRUNED,
     RUNNING,
     STATES,
-    Parameter,
     TrialResult,
-    parameters_of_study,
-    parameters_of_values,
-    trials_of_folders,
+    distributions_of_study,
+    distributions_of_values,
+    parameter_of,
+    trials_of_jobs,
     trials_of_study,
 )
 
 if TYPE_CHECKING:
     from optuna import Study
+    from optuna.distributions import BaseDistribution
 
 FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
 MINIMIZE, MAXIMIZE = "minimize", "maximize"
@@ -122,21 +124,6 @@ def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
     return trial.values[0] if trial.values else None
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a sweep is."""
-
-    done: int
-    """Trials that are complete, pruned or failed. An interrupted one does not count: it is repeated."""
-    of: int | None
-    """Trials asked for; None without a number."""
-    running: int
-    eta_seconds: float | None
-    """Seconds until the last trial ends, estimated from the ended ones; None while there is no estimate."""
-    best: int | None
-    """Number of the best trial so far."""
-
-
 def time_saved(trials: Sequence[TrialResult]) -> dict[str, float]:
     """The time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own seconds per epoch.
 
@@ -180,18 +167,40 @@ class SweepResults:
     """`running`, `finished`, or `interrupted`: it was killed and can continue."""
     facts: SweepFacts
     objectives: tuple[Objective, ...]
-    parameters: tuple[Parameter, ...]
+    distributions: Mapping[str, "BaseDistribution"]
+    """The searched parameters by name."""
     trials: tuple[TrialResult, ...]
     split: str | None
     """The data of the reported losses: `val` where there are such, else `train`; None without losses."""
     comparable: str | None
     """Metric that compares trials with differing loss weights, such as `val.comparable_loss`; None without one."""
     ranking: Ranking
-    pruning: Mapping[str, float]
-    """See `time_saved`."""
-    progress: Progress
     problems: tuple[str, ...]
     """Things that could not be read, one line each."""
+
+    @property
+    def parameters(self) -> list[dict[str, Any]]:
+        """The searched parameters with their ranges."""
+        return [parameter_of(*pair) for pair in self.distributions.items()]
+
+    @property
+    def pruning(self) -> dict[str, float]:
+        """See `time_saved`."""
+        return time_saved(self.trials)
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """How far the sweep is.
+
+        `done`: trials that are complete, pruned or failed; an interrupted one is repeated. `of`: trials asked for;
+        None without a number. `running`: trials that run. `eta_seconds`: seconds until the last trial ends, estimated
+        from the ended ones; None while there is no estimate. `best`: number of the best trial so far.
+        """
+        counts, facts = self.counts, self.facts
+        left = {FINISHED: 0.0, GOING_ON: seconds_left(self.trials, facts.n_trials, facts.n_jobs)}.get(self.state)
+        done = counts[COMPLETE] + counts[PRUNED] + counts[FAILED]
+        entries = {"done": done, "of": facts.n_trials, "running": counts[RUNNING], "eta_seconds": left}
+        return entries | {"best": self.ranking.best}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -251,63 +260,49 @@ def _tuned(folder: Path, now: float, study: "Study | None") -> SweepResults:
     state = GOING_ON if alive else FINISHED if facts.finished is not None else STOPPED
     if state == STOPPED and any(trial.state == RUNNING for trial in trials):
         state = GOING_ON  # its process runs elsewhere, or another process has joined the study
-    return _results(folder, True, state, facts, objectives, parameters_of_study(frozen), trials, facts.n_trials, [])
+    return _ranked(folder, state, facts, objectives, distributions_of_study(frozen), trials, tuned=True)
 
 
 def _sequential(folder: Path, now: float) -> SweepResults:
-    numbered = list(numbered_folders(folder))
-    if not numbered:
+    jobs = list(numbered_folders(folder))
+    if not jobs:
         hint = "is a single run" if (folder / ".hydra").is_dir() else "holds no sweep"
         raise UsageError(f"folder={folder}: {hint}; a sweep's folder has trial-000/ or 0/ in it")
-    keys, asked = swept_overrides(folder)
-    facts = replace(facts_of_job(numbered[0][1]), name=folder.parent.name)
-    trials = trials_of_folders(numbered, keys, facts, now)
-    objective, problems = _objective_of_jobs(facts, trials)
-    for number, trial in enumerate(trials):
-        last = trial.curves.last(objective.name) if trial.state == COMPLETE else None
-        trials[number] = replace(trial, values=None if last is None else (last,))
-    ended = all(trial.state != RUNNING for trial in trials)
-    whole = all(trial.state == COMPLETE for trial in trials) if asked is None else len(trials) >= asked
-    state = GOING_ON if not ended else FINISHED if whole else STOPPED
-    first = min((trial.started for trial in trials if trial.started is not None), default=None)
-    last = max((trial.ended for trial in trials if trial.ended is not None), default=None) if ended else None
-    facts = replace(
-        facts,
-        objectives=(objective.name,),
-        directions=(objective.direction,),
-        monitor=objective.name,
-        started=first,
-        finished=last,
-        seconds=None if first is None or last is None else last - first,
-    )
-    if asked is None:
-        problems.append("multirun.yaml does not say how many jobs were asked for")
-    parameters = parameters_of_values([trial.params for trial in trials])
-    return _results(folder, False, state, facts, [objective], parameters, trials, asked, problems)
-
-
-def _objective_of_jobs(facts: SweepFacts, trials: Sequence[TrialResult]) -> tuple[Objective, list[str]]:
-    """The objective of a plain `--multirun`: its runs' `trainer.monitor`, or a loss; and why it is a loss."""
-    watched = [Objective(*pair) for pair in zip(facts.objectives, facts.directions, strict=True)]
+    swept = swept_overrides(folder)
+    config = read_yaml(jobs[0][1] / ".hydra" / "config.yaml") or {}
+    watched = {"monitor": "train.loss", "monitor_mode": "min"} | (config.get("trainer") or {})
+    facts = SweepFacts(folder.parent.name, comparable=(config.get("sweep") or {}).get("comparable"))
+    trials = trials_of_jobs(jobs, swept, facts, now)
+    name, direction, problems = watched["monitor"], DIRECTION_OF_MODE[watched["monitor_mode"]], []
     columns = {name for trial in trials for name in trial.curves.columns}
-    losses = [Objective(name, MINIMIZE) for name in ("val.loss", "train.loss") if name in columns]
-    if watched and (watched[0].name in columns or not losses):
-        return watched[0], []
-    objective = losses[0] if losses else Objective("loss", MINIMIZE)
-    what = f"trainer.monitor={watched[0].name} has not been measured" if watched else "no job says its trainer.monitor"
-    return objective, [f"{what}; the jobs are compared by {objective.name}"]
+    losses = [name for name in ("val.loss", "train.loss") if name in columns]
+    if name not in columns and losses:
+        problems = [f"trainer.monitor={name} has not been measured; the jobs are compared by {losses[0]}"]
+        name, direction = losses[0], MINIMIZE
+    for at, trial in enumerate(trials):
+        last = trial.curves.last(name) if trial.state == COMPLETE else None
+        trials[at] = replace(trial, values=None if last is None else (last,))
+    asked = math.prod(swept.values()) if swept else None
+    ended = all(trial.state != RUNNING for trial in trials)
+    state = GOING_ON if not ended else FINISHED if len(trials) >= (asked or 0) else STOPPED
+    first = min(trial.started or now for trial in trials)
+    last = max(trial.ended or now for trial in trials) if ended else None
+    facts = replace(facts, objectives=(name,), directions=(direction,), monitor=name, n_trials=asked)
+    facts = replace(facts, started=first, finished=last, seconds=None if last is None else last - first)
+    distributions = distributions_of_values([trial.params for trial in trials])
+    return _ranked(folder, state, facts, [Objective(name, direction)], distributions, trials, problems)
 
 
-def _results(
+def _ranked(
     folder: Path,
-    tuned: bool,
     state: str,
     facts: SweepFacts,
     objectives: Sequence[Objective],
-    parameters: Sequence[Parameter],
+    distributions: Mapping[str, "BaseDistribution"],
     trials: Sequence[TrialResult],
-    asked: int | None,
-    problems: Sequence[str],
+    problems: Sequence[str] = (),
+    *,
+    tuned: bool = False,
 ) -> SweepResults:
     split = reported_split(trials, objectives)
     if split is not None:
@@ -315,16 +310,9 @@ def _results(
     comparable = None if facts.comparable is None else f"{split or 'train'}.{facts.comparable}"
     ranking = rank_trials(trials, objectives, comparable)
     ranks = {number: rank for rank, number in enumerate(ranking.order, 1)}
-    trials = [replace(trial, rank=ranks.get(trial.number)) for trial in trials]
-    counts = Counter(trial.state for trial in trials)
-    left = {FINISHED: 0.0, GOING_ON: seconds_left(trials, asked, facts.n_jobs)}
-    done = counts[COMPLETE] + counts[PRUNED] + counts[FAILED]
-    lists = tuple(objectives), tuple(parameters), tuple(trials)
-    progress = Progress(done, asked, counts[RUNNING], left.get(state), ranking.best)
-    pruning = time_saved(trials)
-    return SweepResults(
-        folder, tuned, state, facts, *lists, split, comparable, ranking, pruning, progress, tuple(problems)
-    )
+    ranked = tuple(replace(trial, rank=ranks.get(trial.number)) for trial in trials)
+    known = distributions, ranked, split, comparable, ranking, tuple(problems)
+    return SweepResults(folder, tuned, state, facts, tuple(objectives), *known)
 
 
 def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> TrialResult:

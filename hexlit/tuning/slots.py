@@ -26,17 +26,14 @@ class Slots:
         `UsageError` when it cannot be made, or belongs to another user.
         """
         self.count = count
-        parent = Path(tempfile.gettempdir()) / f"hexlit-slots-{os.getuid()}"
-        named = os.environ.get(SLOTS_VARIABLE)
+        own = Path(tempfile.gettempdir()) / f"hexlit-slots-{os.getuid()}"
+        parent = Path(os.environ.get(SLOTS_VARIABLE) or own)
         try:
-            if named:
-                parent = Path(named)
-            else:
-                parent.mkdir(mode=0o700, exist_ok=True)
-            if not named and (parent.is_symlink() or parent.stat().st_uid != os.getuid()):
+            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if parent == own and (parent.is_symlink() or parent.stat().st_uid != os.getuid()):
                 raise UsageError(f"{parent} is not this user's own folder; let {SLOTS_VARIABLE} name another")
             self.folder = parent / re.sub(r"[^A-Za-z0-9_.-]", "-", device)
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise UsageError(
                 f"{parent}: the slots cannot be kept here ({error.strerror}); set {SLOTS_VARIABLE}"

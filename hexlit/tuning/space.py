@@ -104,16 +104,13 @@ def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
     for name, distribution in space.items():
         if isinstance(distribution, CategoricalDistribution):
             grid[name] = list(distribution.choices)
-        elif isinstance(distribution, IntDistribution):
-            grid[name] = list(range(distribution.low, distribution.high + 1, distribution.step))
-        elif isinstance(distribution, FloatDistribution) and distribution.low == distribution.high:
-            grid[name] = [distribution.low]
-        elif isinstance(distribution, FloatDistribution) and distribution.step is not None:
-            low, step = _decimal(distribution.low), _decimal(distribution.step)
-            count = int((_decimal(distribution.high) - low) // step) + 1
-            grid[name] = [float(low + index * step) for index in range(count)]
-        else:
+            continue
+        assert isinstance(distribution, FloatDistribution | IntDistribution)  # Optuna has these three
+        low, step = _decimal(distribution.low), distribution.step or (1 if distribution.single() else None)
+        if step is None:
             raise UsageError(f"{name}: a grid cannot hold every number of an interval; give a range or choices")
+        count = int((_decimal(distribution.high) - low) // _decimal(step)) + 1
+        grid[name] = [type(distribution.low)(low + index * _decimal(step)) for index in range(count)]
     return grid
 
 
@@ -136,8 +133,6 @@ def _meaning(override: Override) -> "BaseDistribution | str":
     name, sweep = override.get_key_element(), override._value
     if not override.is_sweep_override():
         return "" if override.value_type is None else _text(name, sweep)
-    if override.is_delete():
-        raise UsageError(f"{name}: a deletion cannot be searched; delete it for all trials with {name}")
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
         raise UsageError(f"{name}: glob() cannot be searched; list the options with choice(...)")
     assert isinstance(sweep, ChoiceSweep | RangeSweep | IntervalSweep)
@@ -172,14 +167,10 @@ def _numbers(name: str, low: Any, high: Any, step: Any, *, log: bool) -> "BaseDi
 
     if not (math.isfinite(low) and math.isfinite(high)):
         raise UsageError(f"{name}: the ends must be finite, not {low} and {high}")
-    kind, number = FloatDistribution, float
-    if isinstance(low, int) and isinstance(high, int) and isinstance(step or 1, int):
-        kind, number, step = IntDistribution, int, step or 1  # type: ignore[assignment]
-    if step:
-        # Optuna would warn that the upper end is no step, and move it; the space asked for exactly that.
-        high = number(_decimal(low) + (_decimal(high) - _decimal(low)) // _decimal(step) * _decimal(step))
     try:
-        return kind(low, high, log=log, step=step)
+        if all(isinstance(number, int) for number in (low, high, step or 1)):
+            return IntDistribution(low, high, log=log, step=step or 1)
+        return FloatDistribution(low, high, log=log, step=step)
     except ValueError as error:
         raise UsageError(f"{name}: {error}") from None
 
@@ -190,10 +181,8 @@ def _categories(name: str, elements: Iterable[Any], *, log: bool = False) -> "Ba
     if log:
         raise UsageError(f"{name}: choices have no logarithmic scale; use tag(log, interval(...))")
     choices = [_choice(name, element) for element in elements]
-    if not choices:
-        raise UsageError(f"{name}: there is no choice; give at least one")
-    if len({(type(choice), choice) for choice in choices}) > len(set(choices)):
-        raise UsageError(f"{name}: two of {choices} are one and the same choice to Optuna; drop one")
+    if len(set(choices)) < len({(type(choice), choice) for choice in choices}) or not choices:
+        raise UsageError(f"{name}: {choices} must be one choice or more, each different to Optuna")
     return CategoricalDistribution(choices)
 
 
@@ -236,21 +225,12 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, Real):
         return repr(float(value))
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_key(name, key)}:{_text(name, each)}" for key, each in value.items()) + "}"
+        return "{" + ",".join(f"{_key(key)}:{_text(name, each)}" for key, each in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return "[" + ",".join(_text(name, each) for each in value) + "]"
     raise UsageError(f"{name}: Hydra has no way to write a {type(value).__name__}, {value!r}")
 
 
-def _key(name: str, key: Any) -> str:
+def _key(key: Any) -> str:
     """A key of a dictionary, which Hydra does not let be quoted."""
-    if not isinstance(key, str):
-        return _text(name, key)
-    escaped = _SPECIAL_IN_KEYS.sub(r"\\\g<0>", key)
-    try:
-        read = OverridesParser.create().parse_override(f"x={{{escaped}:0}}").value()
-    except HydraException:
-        read = None
-    if read != {key: 0}:
-        raise UsageError(f"{name}: Hydra cannot write {key!r} as a key of a dictionary")
-    return escaped
+    return _SPECIAL_IN_KEYS.sub(r"\\\g<0>", key) if isinstance(key, str) else _text("", key)

@@ -4,7 +4,6 @@ The journal is Optuna's. Its lock belongs to the open file, so it is free as soo
 a last line torn by a kill or a full disk is cut off: Optuna would glue the record to it, and lose it.
 """
 
-import errno
 import functools
 import logging
 import os
@@ -33,17 +32,12 @@ STORAGE_VARIABLE = "HEXLIT_STORAGE"
 PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
 """Environment variable with the password of a URL that names none."""
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # SQLAlchemy takes all from the first colon to an @, question marks too. What follows an @ may belong to the password.
 _PASSWORD = re.compile(r"(://[^:/]*:)([^@]*(?:@[^@?]*)*)(?=@)")
 _QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
 _SERVER = re.compile(r"(?:postgresql|mysql|mariadb)[:+]", re.IGNORECASE)
 
 _RECORD_START = b'{"op_code":'
-_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
-"""Error numbers of file systems that cannot lock open files."""
-_BLOCK = 65536
-
 _OF_SQLITE = {"timeout": 60}
 """Seconds that a process waits for others to finish with an SQLite file."""
 _SILENT = 60
@@ -67,8 +61,8 @@ Result = TypeVar("Result")
 
 def kind_of(address: str) -> tuple[str, str]:
     """The kind of `address`, such as `sqlite` or `journal`, and the text behind `://`; the kind of a path is empty."""
-    scheme = _SCHEME.match(address)
-    return ("", address) if scheme is None else (scheme[1].lower().split("+")[0], address[scheme.end() :])
+    scheme, there, rest = address.partition("://")
+    return (scheme.lower().split("+")[0], rest) if there else ("", address)
 
 
 def file_of(address: str) -> Path | None:
@@ -144,7 +138,7 @@ class Retry:
         Raises:
             StorageGoneError: it was away for all of `seconds`.
         """
-        repeated = False
+        repeated, shown = False, hidden_password(url)
         while True:
             try:
                 result = work()
@@ -157,17 +151,18 @@ class Retry:
                 if cause is None:
                     raise
                 repeated = True
-                self._wait(message_of(cause, url), hidden_password(url), error)
+                self._wait(message_of(cause, url), shown, error)
                 continue
-            if self._since is not None:
-                self._answered(hidden_password(url))
+            with self._lock:
+                if self._since is not None and self._said:
+                    log.warning("%s: the database answers again, after %.0f s", shown, time.monotonic() - self._since)
+                self._since, self._said = None, False
             return result
 
     def _wait(self, cause: str, shown: str, error: Exception) -> None:
-        now = time.monotonic()
         with self._lock:
-            self._since = now if self._since is None else self._since
-            away = now - self._since
+            self._since = self._since or time.monotonic()
+            away = time.monotonic() - self._since
             if self.ended.is_set() or away >= self.seconds:
                 self.ended.set()
                 waited = f" for {away:.0f} s" if away >= 1 else ""
@@ -176,12 +171,6 @@ class Retry:
                 self._said = True
                 log.warning("%s: the database does not answer (%s); waiting up to %g s", shown, cause, self.seconds)
         self.ended.wait(_PAUSE)
-
-    def _answered(self, shown: str) -> None:
-        with self._lock:
-            if self._since is not None and self._said:
-                log.warning("%s: the database answers again, after %.0f s", shown, time.monotonic() - self._since)
-            self._since, self._said = None, False
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
@@ -251,12 +240,9 @@ def _open_database(address: str, kind: str, retry: Retry) -> RetryingStorage:
             url = url.set(password=password)
         url = url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
         arguments = {"sqlite": _OF_SQLITE, "postgresql": _OF_LIBPQ}.get(kind, {})
-        settings = {
-            "connect_args": {name: value for name, value in arguments.items() if name not in url.query},
-            "pool_pre_ping": True,
-        }
+        connect = {name: value for name, value in arguments.items() if name not in url.query}
         whole = url.render_as_string(hide_password=False)
-        work = functools.partial(_made, whole, settings)
+        work = functools.partial(_made, whole, {"connect_args": connect, "pool_pre_ping": True})
         opened = retry.call(work, whole) if retry.seconds else work()
         return RetryingStorage(get_storage(opened), whole, retry)
     except UsageError:
@@ -271,14 +257,14 @@ def _made(url: str, settings: dict[str, Any]) -> RDBStorage:
     """The storage. Processes that open a new database together collide over its tables, and try again."""
     from sqlalchemy.exc import DBAPIError
 
-    for _ in range(_TRIES):
+    for left in reversed(range(_TRIES)):
         try:
             return RDBStorage(url, engine_kwargs=dict(settings))
         except DBAPIError as error:
-            if not _OPENED_AT_ONCE.search(str(error)):
+            if not left or not _OPENED_AT_ONCE.search(str(error)):
                 raise
             time.sleep(0.05 * (1 + os.getpid() % 7))
-    return RDBStorage(url, engine_kwargs=dict(settings))
+    raise AssertionError
 
 
 def _open_journal(path: Path) -> JournalStorage:
@@ -286,14 +272,11 @@ def _open_journal(path: Path) -> JournalStorage:
         path.parent.mkdir(parents=True, exist_ok=True)
         backend = JournalFileBackend(str(path), HealingLock(path))
         with path.open("rb") as file:
-            start = file.read(len(_RECORD_START))
-        if not _RECORD_START.startswith(start):
-            raise UsageError(f"{path}: this is no journal of a study; give the path of one, or of a new file")
+            if not _RECORD_START.startswith(file.read(len(_RECORD_START))):
+                raise UsageError(f"{path}: this is no journal of a study; give the path of one, or of a new file")
         return JournalStorage(backend)
-    except OSError as error:
-        raise UsageError(f"{path}: the study's journal cannot be opened: {error.strerror or error}") from None
-    except ValueError as error:
-        raise UsageError(f"{path}: a line is no record of a study ({error}); restore the file") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: the study's journal cannot be read: {error}") from None
 
 
 class HealingLock(JournalFileOpenLock):
@@ -303,42 +286,20 @@ class HealingLock(JournalFileOpenLock):
         super().__init__(str(path))
         self._path = path
         self._file: IO[bytes] | None = None
-        self._by_file = False
 
     def acquire(self) -> bool:
         self._file = file = self._path.open("r+b", buffering=0)
-        try:
-            if not self._by_file:
-                wait_to_hold(file)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
-            log.warning("%s: locked by a file beside it, as this file system has no locks: %s", self._path, error)
-            self._by_file = True
-        if self._by_file:
-            super().acquire()
-        torn = _torn_end(file)
-        if torn:
-            file.truncate(file.seek(0, os.SEEK_END) - torn)
+        wait_to_hold(file)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 1))
+        if file.read(1) not in (b"", b"\n"):
+            file.seek(0)
+            kept = file.read().rfind(b"\n") + 1
+            file.truncate(kept)
             os.fsync(file.fileno())
-            log.warning("%s: its last record was torn; %d bytes were cut off", self._path, torn)
+            log.warning("%s: its last record was torn; %d bytes were cut off", self._path, size - kept)
         return True
 
     def release(self) -> None:
-        if self._by_file:
-            super().release()
         if self._file is not None:
             self._file.close()
-
-
-def _torn_end(file: IO[bytes]) -> int:
-    """Number of bytes after the last line end."""
-    size = end = file.seek(0, os.SEEK_END)
-    while end > 0:
-        start = max(0, end - (_BLOCK if end < size else 1))
-        file.seek(start)
-        line_end = file.read(end - start).rfind(b"\n")
-        if line_end >= 0:
-            return size - (start + line_end + 1)
-        end = start
-    return size

@@ -9,7 +9,6 @@ import contextlib
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,38 +56,31 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    name, storage, resume, join = plan.study_name, plan.storage, plan.resume, plan.judged.join
-    opened = open_storage(storage, plan.folder)
-    if isinstance(opened, RetryingStorage):
-        opened.retry = retry  # from now on, as it has answered
-    where = hidden_password(storage) if storage else str(plan.folder)
-    exists = name in [study.study_name for study in opened.get_all_studies()]
-    way = "sweep.resume=true to continue it" if storage is None else "sweep.join=true to work on it too"
+    name, settings, resume, join = plan.study_name, plan.settings, plan.judged.resume, plan.judged.join
+    storage = open_storage(settings.storage, plan.folder)
+    if isinstance(storage, RetryingStorage):
+        storage.retry = retry  # from now on, as it has answered
+    where = hidden_password(settings.storage) if settings.storage else str(plan.folder)
+    exists = name in [study.study_name for study in storage.get_all_studies()]
+    asked = f"sweep.{'resume' if resume else 'join'}=true"
+    way = "sweep.resume=true to continue it" if settings.storage is None else "sweep.join=true to work on it too"
+    taken = f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
     if exists and not (resume or join):
-        raise UsageError(
-            f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
-        )
+        raise UsageError(taken)
     if not exists and (resume or join):
-        raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: there is no study {name} in {where}")
+        raise UsageError(f"{asked}: there is no study {name} in {where}")
+    parts: dict[str, Any] = {"study_name": name, "storage": storage, "sampler": sampler, "pruner": plan.pruner}
     if exists:
-        study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=plan.pruner)
+        study = optuna.load_study(**parts)
         was = [direction.name.lower() for direction in study.directions]
-        if was != plan.directions:
-            raise UsageError(f"hydra.sweeper.direction={plan.directions}: the study {name} was begun with {was}")
-        _check_terms(study, plan.terms, resume)
+        if was != settings.direction:
+            raise UsageError(f"hydra.sweeper.direction={settings.direction}: the study {name} was begun with {was}")
+        _check_terms(study, plan.terms, asked)
     else:
         try:
-            study = optuna.create_study(
-                study_name=name,
-                storage=opened,
-                sampler=sampler,
-                pruner=plan.pruner,
-                directions=plan.directions,  # type: ignore[arg-type]  # checked
-            )
-        except optuna.exceptions.DuplicatedStudyError as error:
-            raise UsageError(
-                f"hydra.sweeper.study_name={name}: {error} Add sweep.join=true to work on it too"
-            ) from None
+            study = optuna.create_study(**parts, directions=settings.direction)
+        except optuna.exceptions.DuplicatedStudyError:  # just now, by another process
+            raise UsageError(taken) from None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             study.set_metric_names(plan.objectives)
@@ -97,11 +89,12 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
     return study
 
 
-def _check_terms(study: "Study", terms: Mapping[str, str], resume: bool) -> None:
+def _check_terms(study: "Study", terms: Mapping[str, str], asked: str) -> None:
     """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now.
 
     Who resumes may change the search space.
     """
+    resume = asked.startswith("sweep.resume")
     end = time.monotonic() + _BEGINNING
     while TERMS not in study.user_attrs and not resume and time.monotonic() < end:
         time.sleep(0.2)
@@ -109,7 +102,7 @@ def _check_terms(study: "Study", terms: Mapping[str, str], resume: bool) -> None
     for name in dict.fromkeys([*was, *terms]):
         if was.get(name) != terms.get(name) and not (resume and name.startswith(SPACE)):
             message = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
-            raise UsageError(f"sweep.{'resume' if resume else 'join'}=true: {message}; make them agree")
+            raise UsageError(f"{asked}: {message}; make them agree")
 
 
 def load_study(folder: Path) -> "Study":
@@ -132,42 +125,33 @@ def load_study(folder: Path) -> "Study":
         raise UsageError(f"{path or facts.storage}: there is no study {facts.study_name}") from error
 
 
-@dataclass(frozen=True)
-class Watcher:
-    """The process that watches over a trial. A running trial without one was interrupted."""
+def watcher_now() -> dict[str, Any]:
+    """This process as the one that watches over a trial; a running trial without one was interrupted.
 
-    host: str
-    """Machine or container of the process number, see `process_space`."""
-    pid: int
-    create_time: float
-    seen: float
-    """Time of its last heartbeat, in seconds since 1970."""
+    `host` is the machine or container of the process number (see `process_space`), `seen` the time of its last
+    heartbeat, in seconds since 1970.
+    """
+    import psutil
 
-    @classmethod
-    def this(cls) -> "Watcher":
-        """This process, now."""
-        import psutil
-
-        process = psutil.Process()
-        return cls(process_space(), process.pid, process.create_time(), time.time())
-
-    @property
-    def alive(self) -> bool:
-        """Whether it still watches, as far as can be known from here."""
-        if self.host == process_space():
-            return RunProcess(self.pid, self.create_time).alive
-        return time.time() - self.seen < PRESUMED_DEAD
+    process = psutil.Process()
+    facts = {"host": process_space(), "pid": process.pid, "create_time": process.create_time()}
+    return facts | {"seen": time.time()}
 
 
 def is_watched(trial: "FrozenTrial") -> bool:
-    """Whether a process still watches over the running `trial`."""
-    return WATCHER in trial.user_attrs and Watcher(**trial.user_attrs[WATCHER]).alive
+    """Whether a process still watches over the running `trial`, as far as can be known from here."""
+    watcher = trial.user_attrs.get(WATCHER)
+    if watcher is None:
+        return False
+    if watcher["host"] == process_space():
+        return RunProcess(watcher["pid"], watcher["create_time"]).alive
+    return bool(time.time() - watcher["seen"] < PRESUMED_DEAD)
 
 
 def record_heartbeat(study: "Study", trial_id: int) -> None:
     """Record that this process watches over the trial; a trial that has just ended needs no record."""
     with contextlib.suppress(UpdateFinishedTrialError):
-        study._storage.set_trial_user_attr(trial_id, WATCHER, asdict(Watcher.this()))
+        study._storage.set_trial_user_attr(trial_id, WATCHER, watcher_now())
 
 
 def is_interrupted(trial: "FrozenTrial") -> bool:
@@ -220,17 +204,14 @@ def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trial
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False)
-    attributes: dict[str, Any] = {WATCHER: asdict(Watcher.this())}
     again = next(iter(_to_repeat(trials)), None)
-    if again is not None:
-        attributes[RETRY_OF] = again.number
-    elif len(originals(trials)) >= n_trials:
+    if again is None and len(originals(trials)) >= n_trials:
         return None
     template = optuna.trial.create_trial(
         state=TrialState.RUNNING,
-        params={} if again is None else again.params,
-        distributions={} if again is None else again.distributions,
-        user_attrs=attributes,
+        params=again.params if again else {},
+        distributions=again.distributions if again else {},
+        user_attrs={WATCHER: watcher_now()} | ({RETRY_OF: again.number} if again else {}),
     )
     trial_id = study._storage.create_new_trial(study._study_id, template_trial=template)
     frozen = study._storage.get_trial(trial_id)

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
-from hexlit.tuning.processes import SLURM, AttemptEnd, clean, first_line, named
+from hexlit.tuning.processes import SLURM, Attempt, clean
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
 from hexlit.tuning.samplers import build_sampler
@@ -46,6 +45,7 @@ from hexlit.tuning.study import (
 )
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
+from hexlit.tuning.trial import first_line, named
 
 log = logging.getLogger(__name__)
 
@@ -73,20 +73,18 @@ def run_sweep(
     def make_launcher() -> Any:
         from hydra.core.plugins import Plugins
 
-        there = OmegaConf.merge(_without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}})
-        assert isinstance(there, DictConfig)
-        return Plugins.instance().instantiate_launcher(
-            config=there, hydra_context=hydra_context, task_function=task_function
-        )
+        there: Any = OmegaConf.merge(_without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}})
+        parts = {"hydra_context": hydra_context, "task_function": task_function}
+        return Plugins.instance().instantiate_launcher(config=there, **parts)
 
-    if plan.storage is not None and hidden_password(plan.storage) != plan.storage:
-        os.environ[STORAGE_VARIABLE] = plan.storage  # for the trials: no command line and no file shows it
+    storage = plan.settings.storage
+    if storage is not None and hidden_password(storage) != storage:
+        os.environ[STORAGE_VARIABLE] = storage  # for the trials: no command line and no file shows it
+    where = f"the sweep is in {os.path.relpath(plan.folder)}"
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            with says_how_to_continue(
-                "hexlit train", lambda: f"the sweep is in {os.path.relpath(plan.folder)}", lambda: again(plan, config)
-            ):
+            with says_how_to_continue("hexlit train", lambda: where, lambda: again(plan, config)):
                 return Sweep(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)
@@ -109,7 +107,7 @@ class Sweep:
     def run(self) -> float | list[float]:
         """Run the trials until they end; see `run_sweep`."""
         plan = self._plan
-        if plan.resume:
+        if plan.judged.resume:
             # Unfinished files of a killed sweep. Trials of other launchers may have outlived it.
             remove_temporary(plan.folder, below=self._launcher == "basic")
         self._study = self._open()
@@ -130,25 +128,24 @@ class Sweep:
         results = write_results(plan.folder, figures=True, study=self._study)
         document = as_document(results)
         show(sweep_page(document, together=True), self._console, rows=LEADING)
-        track_sweep(self._config, plan.folder, document, group=plan.group, resumed=plan.resume)
+        track_sweep(self._config, plan.folder, document, group=plan.group, resumed=plan.judged.resume)
         return self._verdict()
 
     def _open(self) -> Study:
-        plan = self._plan
-        sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed)
+        plan, node = self._plan, self._plan.settings.sampler
+        sampler = build_sampler(node, plan.space, seed=plan.seed)
         study = create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
             before += int(plan.sweep_id, 16)  # so that two processes that join at once draw differently
         if before:
-            study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
+            study.sampler = build_sampler(node, plan.space, seed=plan.seed, trials_before=before)
         return study
 
     def _interrupt_abandoned(self) -> None:
         abandoned = interrupt_abandoned(self._study)
         for trial in abandoned:
-            if "folder" in trial.user_attrs:
-                clean(self._plan.folder / Path(trial.user_attrs["folder"]).name)
+            clean(self._plan.folder / Path(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")).name)
         if abandoned:
             log.info("interrupted, and repeated now: trial %s", ", ".join(str(trial.number) for trial in abandoned))
             self._warn_of_jobs()
@@ -158,16 +155,16 @@ class Sweep:
             log.warning("jobs of Slurm outlive their sweep: squeue --me lists them, scancel NUMBER ends one")
 
     def _work(self) -> None:
-        plan = self._plan
-        running: dict[Future[AttemptEnd], Trial] = {}
-        with ThreadPoolExecutor(plan.n_jobs, "trial") as pool:
+        n_jobs = self._plan.settings.n_jobs
+        running: dict[Future[Attempt], Trial] = {}
+        with ThreadPoolExecutor(n_jobs, "trial") as pool:
             try:
                 news: list[str] = []
                 heartbeat = time.monotonic()
                 while True:
                     if not running:
                         self._interrupt_abandoned()
-                    while len(running) < plan.n_jobs and (begun := self._begin()) is not None:
+                    while len(running) < n_jobs and (begun := self._begin()) is not None:
                         trial, overrides = begun
                         self._attempts.expect(trial, overrides)
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
@@ -186,22 +183,23 @@ class Sweep:
                 self._warn_of_jobs()
                 for future, trial in running.items():
                     with contextlib.suppress(Exception):
-                        # The signal that ends the sweep may have ended it too: that is no failure of its own.
-                        self._settle(trial, replace(future.result(), interrupted=True))
+                        attempt = future.result()
+                        attempt.interrupt()  # the signal that ends the sweep may have ended it too
+                        self._settle(trial, attempt)
                 raise
 
     def _begin(self) -> tuple[Trial, list[str]] | None:
         """A trial that begins now, with its task overrides; None when no trial begins."""
-        plan = self._plan
+        plan, settings = self._plan, self._plan.settings
         trials = self._study.get_trials(deepcopy=False)
-        if not may_begin(trials, plan.n_trials):
+        if not may_begin(trials, settings.n_trials):
             return None
-        if plan.timeout is not None and time.monotonic() - self._began > plan.timeout:
+        if settings.timeout is not None and time.monotonic() - self._began > settings.timeout:
             return None
         if self._too_many_failed([trial for trial in trials if counts(trial)]) or not self._attempts.room():
             return None
         try:
-            trial = begin_trial(self._study, plan.space, plan.n_trials)
+            trial = begin_trial(self._study, plan.space, settings.n_trials)
         except (TypeError, ValueError) as error:
             raise UsageError(f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)") from error
         if trial is None:
@@ -220,32 +218,31 @@ class Sweep:
 
     def _too_many_failed(self, done: list[FrozenTrial]) -> bool:
         failed = sum(trial.state == TrialState.FAIL for trial in done)
-        return failed > self._plan.max_failure_rate * max(len(done), _FEWEST_JUDGED)
+        return failed > self._plan.settings.max_failure_rate * max(len(done), _FEWEST_JUDGED)
 
-    def _settle(self, trial: Trial, ending: AttemptEnd) -> str:
+    def _settle(self, trial: Trial, attempt: Attempt) -> str:
         """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
         known = noted(self._study, trial)
         if known.state == TrialState.RUNNING:
-            if ending.interrupted:
+            if attempt.interrupted:
                 interrupt(self._study, trial)
             else:
-                peaks = {"host_peak_bytes": ending.host_peak_bytes, "device_peak_bytes": ending.device_peak_bytes}
-                failure = reason(ending, known.user_attrs.get("failure"))
-                for name, value in {"failure": failure, "seconds": round(ending.seconds, 3), **peaks}.items():
-                    if value is not None:
-                        trial.set_user_attr(name, value)
+                own, seen = known.user_attrs.get("failure"), attempt.failure
+                if not own or (seen is not None and not seen.startswith("exit code")):  # it was ended from outside
+                    own = seen or "ended without a value"
+                facts = {"failure": own, "seconds": round(attempt.seconds, 3)}
+                facts |= {f"{kind}_peak_bytes": peak for kind, peak in attempt.peaks.items()}
+                for name, value in facts.items():
+                    trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
         return outcome(noted(self._study, trial), self._plan.objectives)
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""
-        before = self._before
-        facts = sweep_facts(
-            self._plan,
-            started=before.get("started") or time.time() - (time.monotonic() - self._began),
-            finished=finished,
-            seconds=before.get("seconds", 0.0) + time.monotonic() - self._began,
-        )
+        seconds = time.monotonic() - self._began
+        started = self._before.get("started") or time.time() - seconds
+        seconds += self._before.get("seconds", 0.0)
+        facts = sweep_facts(self._plan, started=started, finished=finished, seconds=seconds)
         write_text_atomic(self._plan.folder / SWEEP_FILE, json.dumps(facts, indent=2) + "\n")
 
     def _show(self, news: list[str]) -> None:
@@ -264,15 +261,13 @@ class Sweep:
     def _verdict(self) -> float | list[float]:
         trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
         failed = [trial for trial in trials if trial.state == TrialState.FAIL]
-        last = f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}" if failed else "none failed"
         if self._too_many_failed(trials) or not any(trial.state == TrialState.COMPLETE for trial in trials):
-            raise UsageError(
-                f"hydra.sweeper.max_failure_rate={self._plan.max_failure_rate}: {len(failed)} of {len(trials)} trials "
-                f"failed ({last}); see {self._plan.folder}"
-            )
-        if len(self._plan.directions) > 1:
-            return list(self._study.best_trials[0].values)
-        return float(self._study.best_value)
+            last = f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}" if failed else "none failed"
+            rate = f"hydra.sweeper.max_failure_rate={self._plan.settings.max_failure_rate}"
+            counted = f"{len(failed)} of {len(trials)} trials failed ({last})"
+            raise UsageError(f"{rate}: {counted}; see {self._plan.folder}")
+        best: list[float] = self._study.best_trials[0].values
+        return best if len(best) > 1 else best[0]
 
 
 def again(plan: Plan, config: DictConfig) -> str:
@@ -288,20 +283,13 @@ def _without_password(config: DictConfig) -> DictConfig:
     """The configuration without the password, so that it may be saved."""
     shown = config.copy()
     if config.hydra.sweeper.storage is not None:
+        lines = [str(line) for line in config.hydra.overrides.hydra]
         with open_dict(shown), read_write(shown):
             shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
             shown.hydra.overrides.hydra = [
-                hidden_password(str(line))
-                for line in config.hydra.overrides.hydra
-                if not str(line).lstrip("+").startswith("hydra.sweeper.storage=")
+                hidden_password(line) for line in lines if not line.lstrip("+").startswith("hydra.sweeper.storage=")
             ]
     return shown
-
-
-def reason(ending: AttemptEnd, said: str | None) -> str:
-    """Why a trial failed: its own reason, which it has `said`, unless it was ended from outside."""
-    seen = ending.failure
-    return said if said and (seen is None or seen.startswith("exit code")) else seen or "ended without a value"
 
 
 def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """A sweep's folder: the kind of its sweep, the content of `sweep.json`, and what a plain `--multirun` has asked for."""
 
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.files import read_json
-from hexlit.tuning.config import DIRECTION_OF_MODE
 
 SWEEP_FILE = "sweep.json"
 JOURNAL_FILE = "study.journal"
@@ -63,37 +61,20 @@ def shown_folder(folder: Path) -> str:
 def read_facts(folder: Path) -> SweepFacts:
     """The content of `sweep.json`."""
     content = read_json(folder / SWEEP_FILE)
-    known: dict[str, Any] = {}
-    for name in {one.name for one in fields(SweepFacts)} & content.keys():
-        entry = content[name]
-        known[name] = tuple(entry) if isinstance(entry, list) else entry
+    known: dict[str, Any] = {one.name: content[one.name] for one in fields(SweepFacts) if one.name in content}
+    known |= {name: tuple(entry) for name, entry in known.items() if isinstance(entry, list)}
     return SweepFacts(**known)
 
 
-def facts_of_job(run: Path) -> SweepFacts:
-    """The facts in the configuration of a job of a plain `--multirun`: its own `trainer.monitor` is the objective."""
-    config = read_yaml(run / ".hydra" / "config.yaml") or {}
-    trainer, comparable = config.get("trainer") or {}, (config.get("sweep") or {}).get("comparable")
-    monitor = trainer.get("monitor")
-    if monitor is None:
-        return SweepFacts(comparable=comparable)
-    direction = DIRECTION_OF_MODE.get(str(trainer.get("monitor_mode")), "maximize")
-    return SweepFacts(objectives=(monitor,), directions=(direction,), monitor=monitor, comparable=comparable)
-
-
-def swept_overrides(folder: Path) -> tuple[list[str], int | None]:
-    """Keys that a plain `--multirun` varies, and the number of its jobs; None where the number is not known."""
+def swept_overrides(folder: Path) -> dict[str, int]:
+    """Keys that a plain `--multirun` varies, each with the number of its values."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
-    asked = (read_yaml(folder / MULTIRUN_FILE) or {}).get("hydra")
-    if asked is None:
-        return [], None
-    params = (asked.get("sweeper") or {}).get("params") or {}
-    lines = [f"{key}={value}" for key, value in params.items()]
-    lines += [str(line) for line in (asked.get("overrides") or {}).get("task") or []]
+    asked = (read_yaml(folder / MULTIRUN_FILE) or {}).get("hydra") or {}
+    lines = [f"{key}={value}" for key, value in ((asked.get("sweeper") or {}).get("params") or {}).items()]
+    lines += (asked.get("overrides") or {}).get("task") or []
     swept = [line for line in OverridesParser.create().parse_overrides(lines) if line.is_sweep_override()]
-    counts = {line.get_key_element(): len(list(line.sweep_string_iterator())) for line in swept}
-    return [key.lstrip("+") for key in counts], math.prod(counts.values())
+    return {line.get_key_element().lstrip("+"): len(list(line.sweep_string_iterator())) for line in swept}
 
 
 def read_yaml(path: Path) -> Any:

@@ -47,25 +47,19 @@ def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
     """Log a row per trial in the order of their ends, with the best value until then, and a table of all trials."""
     run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
     better = max if document["objectives"][0]["direction"] == "maximize" else min
-    started, best = document["started"] or 0.0, None
+    started, values = document["started"] or 0.0, list[float]()
     trials = sorted(document["trials"], key=lambda trial: (trial["ended"] or float("inf"), trial["number"]))
     for step, trial in enumerate(trials):
         value = first_value(trial)
-        best = best if value is None else value if best is None else better(best, value)
-        row = {
-            TRIAL: trial["number"],
-            "sweep/value": value,
-            "sweep/best": best,
-            "sweep/trial_seconds": trial["seconds"],
-        }
+        values += [] if value is None else [value]
+        row = {TRIAL: trial["number"], "sweep/value": value, "sweep/best": better(values) if values else None}
+        row["sweep/trial_seconds"] = trial["seconds"]
         row["sweep/seconds"] = None if trial["ended"] is None else trial["ended"] - started
         row |= {f"params/{name}": setting for name, setting in trial["params"].items()}
         run.log({name: entry for name, entry in row.items() if entry is not None}, step)
     names = [parameter["name"] for parameter in document["parameters"]]
-    cells = [
-        [*({**trial, "value": first_value(trial)}[name] for name in COLUMNS), *(trial["params"].get(n) for n in names)]
-        for trial in document["trials"]
-    ]
+    rows = [{**trial, "value": first_value(trial)} for trial in document["trials"]]
+    cells = [[*(row[name] for name in COLUMNS), *(row["params"].get(name) for name in names)] for row in rows]
     if cells:
         run.table("sweep/trials", [*COLUMNS, *names], cells, max(0, len(trials) - 1))
     run.flush()

@@ -204,13 +204,19 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
     except BaseException as error:
         if not isinstance(error, Exception):
             trial.retry.ended.set()  # the trial must end now
-        reason = (str(error).strip().splitlines() or ["no message"])[0]
-        if not isinstance(error, UsageError):
-            reason = f"{type(error).__name__}: {reason}"
+        reason = first_line(error) if isinstance(error, UsageError) else named(error)
         micro_batch = micro_batch_of(error) if isinstance(error, Exception) else None
+        facts = {} if micro_batch is None else {"failure": f"out of memory: {reason}", "micro_batch": micro_batch}
         with contextlib.suppress(StorageGoneError):
-            if micro_batch is not None:
-                trial.note(failure=f"out of memory: {reason}", micro_batch=micro_batch)
-            else:
-                trial.note(failure=reason)
+            trial.note(**{"failure": reason, **facts})
         raise
+
+
+def first_line(error: BaseException) -> str:
+    """First line of the message of `error`."""
+    return (str(error).strip().splitlines() or ["no message"])[0]
+
+
+def named(error: BaseException) -> str:
+    """The type of `error`, and the first line of its message."""
+    return f"{type(error).__name__}: {first_line(error)}"

@@ -2,7 +2,7 @@
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -163,55 +163,42 @@ def _risen(values: Sequence[float]) -> int | None:
     return means.index(lowest) if means[-1] > lowest + RISE * abs(lowest) else None
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """One searched parameter and its range."""
-
-    name: str
-    kind: str
-    """`float`, `int` or `categorical`."""
-    log: bool = False
-    """Whether it was searched on a logarithmic scale."""
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[Value, ...] = ()
-
-
-def parameters_of_study(trials: Iterable["FrozenTrial"]) -> list[Parameter]:
+def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDistribution"]:
     """The searched parameters in order of appearance; a range that changed covers all its versions."""
-    result: dict[str, Parameter] = {}
+    result: dict[str, Any] = {}
     for trial in trials:
-        for name, distribution in trial.distributions.items():
-            now = _parameter(name, distribution)
-            was = result.setdefault(name, now)
-            if now.kind == was.kind != "categorical":
-                low, high = min(was.low or 0, now.low or 0), max(was.high or 0, now.high or 0)
-                result[name] = replace(was, low=low, high=high)
-    return list(result.values())
+        for name, now in trial.distributions.items():
+            was: Any = result.setdefault(name, now)
+            new: Any = now
+            if type(new) is type(was) and new != was and hasattr(was, "low"):
+                result[name] = type(was)(min(was.low, new.low), max(was.high, new.high), log=was.log)
+    return result
 
 
-def _parameter(name: str, distribution: "BaseDistribution") -> Parameter:
+def distributions_of_values(settings: Sequence[Mapping[str, Value]]) -> dict[str, "BaseDistribution"]:
+    """The parameters of a sweep without a study; their ranges are those of the values in `settings`."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    if isinstance(distribution, CategoricalDistribution):
-        return Parameter(name, "categorical", choices=tuple(map(plain_value, distribution.choices)))
-    assert isinstance(distribution, FloatDistribution | IntDistribution)  # Optuna has these three
-    kind = "int" if isinstance(distribution, IntDistribution) else "float"
-    return Parameter(name, kind, distribution.log, float(distribution.low), float(distribution.high))
-
-
-def parameters_of_values(settings: Sequence[Mapping[str, Value]]) -> list[Parameter]:
-    """The parameters of a sweep without a study; their ranges are those of the values in `settings`."""
-    parameters = []
+    result: dict[str, BaseDistribution] = {}
     for name in dict.fromkeys(name for one in settings for name in one):
-        values = [one[name] for one in settings if name in one]
-        if all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values):
-            numbers = [float(v) for v in values]  # type: ignore[arg-type]
-            kind = "int" if all(isinstance(v, int) for v in values) else "float"
-            parameters.append(Parameter(name, kind, False, min(numbers), max(numbers)))
+        values: list[Any] = [one[name] for one in settings if name in one]
+        kinds = {type(value) for value in values}
+        if kinds <= {int, float} and all(map(math.isfinite, values)):
+            kind = IntDistribution if kinds == {int} else FloatDistribution
+            result[name] = kind(min(values), max(values))
         else:
-            parameters.append(Parameter(name, "categorical", choices=tuple(dict.fromkeys(values))))
-    return parameters
+            result[name] = CategoricalDistribution(tuple(dict.fromkeys(values)))
+    return result
+
+
+def parameter_of(name: str, distribution: Any) -> dict[str, Any]:
+    """The parameter `name` with a distribution of Optuna: `kind` (`float`, `int` or `categorical`) and range."""
+    known = {"name": name, "kind": "categorical", "log": False, "low": None, "high": None, "choices": ()}
+    if hasattr(distribution, "choices"):
+        return known | {"choices": tuple(map(plain_value, distribution.choices))}
+    kind = type(distribution).__name__.removesuffix("Distribution").lower()
+    ends = {"low": float(distribution.low), "high": float(distribution.high)}
+    return known | ends | {"kind": kind, "log": distribution.log}
 
 
 def plain_value(value: Any) -> Value:
@@ -285,7 +272,6 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
 
     noted = trial.user_attrs
     path = folder / (Path(str(noted.get("folder") or "")).name or f"trial-{trial.number:03d}")
-    path = again if (again := path.with_name(f"{path.name}-retry")).is_dir() else path
     runs = run_folders(path)
     started, ended = (None if at is None else at.timestamp() for at in (trial.datetime_start, trial.datetime_complete))
     state = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING)
@@ -320,39 +306,33 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
     return _with_runs(known, runs, facts.comparable, noted)
 
 
-def trials_of_folders(
-    folders: Iterable[tuple[int, Path]], swept: Sequence[str], facts: SweepFacts, now: float
+def trials_of_jobs(
+    jobs: Iterable[tuple[int, Path]], swept: Collection[str], facts: SweepFacts, now: float
 ) -> list[TrialResult]:
     """The trials of a sweep that has no study, from number and folder of each.
 
-    `swept` names the keys that the sweep varies; without it, these are the keys with several values.
+    `swept` names the keys that the sweep varies; where it is empty, all keys of the overrides are parameters.
     """
     trials = []
-    for number, path in folders:
-        runs = run_folders(path)
-        state, failure = _state_of(runs, now)
-        overrides = _overrides_of(runs[0])
-        started = (runs[0] / ".hydra").stat().st_mtime
-        ended = None if state == RUNNING else _latest_change(runs)
+    for number, run in jobs:
+        state, failure = _state_of_job(run, now)
+        overrides = _overrides_of(run)
+        values = values_of(overrides)
+        changes = [path.stat().st_mtime for path in (run / ".hydra", *run.glob("*.*"))]
+        started, last = min(changes), now if state == RUNNING else max(changes)
         known = TrialResult(
             number,
             state,
-            seconds=max(0.0, (now if ended is None else ended) - started),
+            seconds=max(0.0, last - started),
             failure=failure,
-            folder=path.name,
-            params=_values_of(overrides),
+            folder=run.name,
+            params={key: values[key] for key in swept or values if key in values},
             overrides=overrides,
             started=started,
-            ended=ended,
+            ended=None if state == RUNNING else last,
         )
-        trial = _with_runs(known, runs, facts.comparable, {})
-        trials.append(trial)
-    keys = swept or [
-        key
-        for key in dict.fromkeys(key for trial in trials for key in trial.params)
-        if not key.startswith("hydra") and len({str(trial.params.get(key)) for trial in trials}) > 1
-    ]
-    return [replace(trial, params={key: trial.params[key] for key in keys if key in trial.params}) for trial in trials]
+        trials.append(_with_runs(known, [run], facts.comparable, {}))
+    return trials
 
 
 def run_folders(folder: Path) -> list[Path]:
@@ -384,16 +364,13 @@ def _curves_of(run: Path, summary: Mapping[str, Any]) -> Curves:
     return curves.ended_with(best["epoch"]) if best.get("restored") is True else curves
 
 
-def _state_of(runs: Sequence[Path], now: float) -> tuple[str, str | None]:
+def _state_of_job(run: Path, now: float) -> tuple[str, str | None]:
     """State of a trial without a study, and why it failed."""
-    if any(map(_goes_on, runs)):
-        return RUNNING, None
-    if all((run / "summary.json").is_file() for run in runs):
+    if (run / "summary.json").is_file() and not _goes_on(run):
         return COMPLETE, None
-    if any((run / PROCESS_FILE).is_file() for run in runs):
-        return INTERRUPTED, "killed while it ran"
-    changed = _latest_change(runs)
-    if changed is not None and now - changed < STARTING and not (runs[-1] / "metrics.csv").exists():
+    if (run / PROCESS_FILE).is_file():
+        return (RUNNING, None) if _goes_on(run) else (INTERRUPTED, "killed while it ran")
+    if now - (run / ".hydra").stat().st_mtime < STARTING and not (run / "metrics.csv").exists():
         return RUNNING, None
     return FAILED, "ended without a result; its train.log says more"
 
@@ -403,29 +380,13 @@ def _goes_on(run: Path) -> bool:
     return process is not None and process.alive
 
 
-def _latest_change(runs: Sequence[Path]) -> float | None:
-    """Time of the last change to a file of the runs, in seconds since 1970."""
-    paths = [path for run in runs for path in (run, run / ".hydra", *run.glob("*.*"))]
-    return max((path.stat().st_mtime for path in paths if path.exists()), default=None)
-
-
 def _overrides_of(run: Path) -> tuple[str, ...]:
     return tuple(map(str, read_yaml(run / ".hydra" / "overrides.yaml") or ()))
 
 
-def _values_of(overrides: Iterable[str]) -> dict[str, Value]:
-    """Key -> value of overrides, numbers as numbers."""
-    pairs = (line.lstrip("+").partition("=") for line in overrides if "=" in line)
-    return {key: _scalar(text) for key, _, text in pairs}
+def values_of(overrides: Iterable[str]) -> dict[str, Value]:
+    """Key -> value of overrides, as Hydra reads them."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
 
-
-def _scalar(text: str) -> Value:
-    known: dict[str, Value] = {"true": True, "false": False, "null": None}
-    if text.lower() in known:
-        return known[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    return {str(one.key_or_group): plain_value(one.value()) for one in parsed if not one.is_delete()}

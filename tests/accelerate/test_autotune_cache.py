@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate import autotune_cache
 from hexlit.accelerate.autotune_cache import cached_choice, choices_file, fastest
 
 NAMES = ("own", "other")
@@ -54,13 +53,6 @@ def test_of_many_that_ask_at_once_one_measures() -> None:
         chosen = list(pool.map(lambda number: cached_choice("key", NAMES, measure), range(16)))
     assert chosen == ["other"] * 16
     assert measured == [1]
-
-
-def test_the_oldest_choices_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(autotune_cache, "KEPT", 3)
-    for number in range(5):
-        cached_choice(str(number), NAMES, lambda: {"own": 1.0})
-    assert list(json.loads(choices_file().read_text())) == ["2", "3", "4"]
 
 
 def test_where_nothing_can_be_remembered_the_first_is_taken_unmeasured(

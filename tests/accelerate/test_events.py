@@ -6,44 +6,32 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate.events import DeviceEvents, events_for, on_its_way
+from hexlit.accelerate.events import events_for, on_its_way
 from tests.pretended_device import CloseEvent
 
 
-class Queue:
-    """A device that does its work later: events know when their turn came, and only waiting for one tells."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.waited = 0
-
-    def wait(self) -> None:
-        self.waited += 1
-
-    def event(self) -> Any:
-        queue = self
-
-        class Event:
-            def record(self) -> None:
-                self.at = queue.now
-
-            def elapsed_time(self, end: Any) -> float:
-                return float(end.at - self.at)
-
-        return Event()
-
-
 @pytest.mark.row("A16")
-def test_device_times_are_those_between_events_and_wait_only_once() -> None:
-    queue = Queue()
-    events, instants = DeviceEvents(queue.event, queue.wait), []
-    for milliseconds in (5.0, 10.0, 20.0):
-        instants.append(events.record())
-        queue.now += milliseconds
-    assert queue.waited == 0
-    assert events.between(instants) == [0.005, 0.010]
-    assert queue.waited == 1
-    assert events.between([]) == []
+def test_device_times_are_those_between_events_and_wait_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device does its work later: events know when their turn came, and only waiting tells."""
+    now, waited = iter((5.0, 15.0, 35.0)), list[torch.device]()
+
+    class Event:
+        def __init__(self, enable_timing: bool) -> None:
+            assert enable_timing
+
+        def record(self) -> None:
+            self.at = next(now)
+
+        def elapsed_time(self, end: Any) -> float:
+            return float(end.at - self.at)
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
+    events = events_for(torch.device("cuda:0"))
+    instants = [events.record() for _ in range(3)]
+    assert waited == []
+    assert events.between(instants) == [0.010, 0.020]
+    assert len(waited) == 1
 
 
 def test_a_number_on_its_way_arrives() -> None:

@@ -1,7 +1,9 @@
 """DataLoaders as a device profile asks for them."""
 
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +13,10 @@ from torch.utils.data import Dataset
 
 from hexlit.accelerate import profile
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.loaders import loader_settings, make_loader
+from hexlit.accelerate.loaders import loader_settings, loading_lines, make_loader
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.errors import UsageError
+from hexlit.tasks.classify.config import DEVICE_DEFAULTS
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda:0")
 
@@ -38,11 +41,7 @@ def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: 
 def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch refuses a prefetch factor there."""
     assert loader_settings(made(monkeypatch)) == {"num_workers": 0, "pin_memory": False}
-    settings = loader_settings(made(monkeypatch, workers=0, prefetch=4))
-    assert "prefetch_factor" not in settings
-    assert "persistent_workers" not in settings
-    with pytest.raises(UsageError, match="accelerator.persistent_workers=true"):
-        made(monkeypatch, workers=0, persistent_workers=True)
+    assert loader_settings(made(monkeypatch, workers=0, prefetch=4)) == {"num_workers": 0, "pin_memory": False}
 
 
 @pytest.mark.row("A9")
@@ -82,3 +81,43 @@ def test_samples_are_the_same_for_any_number_of_processes_which_live_on_between_
         status = Path(f"/proc/{pid}/status")
         if status.parent.parent.exists():
             assert not status.exists() or "zombie" in status.read_text()
+
+
+DEVICES = {"mps": torch.device("mps"), "cuda": CUDA, "cpu": CPU}
+
+
+def defaults(device: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> DeviceProfile:
+    """The profile of the task of texts."""
+    made(monkeypatch, DEVICES[device])
+    monkeypatch.setattr("hexlit.accelerate.precision.cpu_prefers_bf16", lambda: False)
+    return build_profile(AcceleratorConfig(**fields), DEVICE_DEFAULTS)
+
+
+@pytest.mark.row("B1")
+def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    assert defaults("mps", monkeypatch).workers == 0
+    assert defaults("mps", monkeypatch, workers=3).workers == 3
+    terminal = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython", terminal)
+    assert defaults("mps", monkeypatch).workers == 4
+
+
+def test_persistent_workers_need_workers_those_of_the_task_included(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert defaults("mps", monkeypatch, persistent_workers=True).persistent_workers
+    with pytest.raises(UsageError, match="accelerator.persistent_workers=true: there are no loading processes"):
+        defaults("cpu", monkeypatch, persistent_workers=True)
+
+
+@pytest.mark.row("B5")
+def test_a_run_says_its_device_and_how_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\n".join(loading_lines(defaults("mps", monkeypatch))) == (
+        "Device: mps\n"
+        "DataLoader Configuration for MPS:\n"
+        "  Training Batch Size: 64\n"
+        "  Evaluation Batch Size: 64\n"
+        "  Number of Workers: 4\n"
+        "  Pin Memory: False"
+    )
+    assert "  Pin Memory: True" in loading_lines(defaults("cuda", monkeypatch))

@@ -3,7 +3,15 @@
 import pytest
 import torch
 
-from hexlit.accelerate.memory import GIB, is_out_of_memory, peak_bytes, set_memory_cap, total_and_free_bytes
+from hexlit.accelerate.machine import ResourceSample
+from hexlit.accelerate.memory import (
+    GIB,
+    DeviceGauge,
+    is_out_of_memory,
+    peak_bytes,
+    set_memory_cap,
+    total_and_free_bytes,
+)
 from hexlit.errors import UsageError
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
@@ -48,8 +56,6 @@ def test_a_cap_is_a_share_of_what_the_device_has(card: dict[str, float], mac: di
     assert (card, mac) == ({"cuda": 0.25}, {"mps": 0.25})
     with pytest.raises(UsageError, match=r"accelerator.memory_cap=9: cuda:0 has 8 GiB"):
         set_memory_cap(CUDA, 9)
-    with pytest.raises(UsageError, match="cuda and mps only, not of cpu"):
-        set_memory_cap(CPU, 1)
 
 
 @pytest.mark.row("A21")
@@ -91,3 +97,30 @@ def test_real_full_memory_of_the_host_is_understood() -> None:
 )
 def test_other_errors_are_not(error: BaseException) -> None:
     assert not is_out_of_memory(error)
+
+
+@pytest.mark.row("E16")
+@pytest.mark.row("A15")
+def test_the_utilisation_of_a_cpu_follows_from_its_processor_time() -> None:
+    """It has no memory of its own, which is said."""
+    utilisation, peak, reasons = DeviceGauge(CPU, threads=2).read(started=5.0, seconds=10.0, cpu_seconds=15.0)
+    assert (utilisation, peak, set(reasons)) == (0.75, None, {"peak_device_bytes"})
+    assert DeviceGauge(CPU, 1).read(5.0, 1.0, 2.0)[0] == 1.0
+
+
+@pytest.mark.row("A15")
+@pytest.mark.row("E16")
+def test_that_of_cuda_is_sampled_in_the_time_that_is_asked_for(card: dict[str, float], mac: dict[str, float]) -> None:
+    asked: list[tuple[float, float]] = []
+
+    def sampled(start: float, end: float) -> ResourceSample:
+        asked.append((start, end))
+        return ResourceSample(1.0, 1, 50.0, 1, 2, 0.9)
+
+    assert DeviceGauge(CUDA, 4, sampled).read(started=5.0, seconds=10.0, cpu_seconds=15.0) == (0.9, 300, {})
+    assert asked == [(5.0, 15.0)]
+    why = {"device_utilisation": "no NVIDIA driver"}
+    missing = DeviceGauge(CUDA, 4, lambda start, end: ResourceSample(0.0, 0, None, None, None, None, why))
+    assert missing.read(0.0, 1.0, 1.0) == (None, 300, why)
+    assert DeviceGauge(CUDA, 4).read(0.0, 1.0, 1.0)[2] == {"device_utilisation": "nothing samples the device"}
+    assert "administrators" in DeviceGauge(MPS, 4).read(0.0, 1.0, 1.0)[2]["device_utilisation"]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate import nvml
-from hexlit.accelerate.gauge import nvml_of
-from hexlit.accelerate.nvml import Nvml
+from hexlit.accelerate import machine
+from hexlit.accelerate.machine import Nvml
+from hexlit.accelerate.memory import nvml_of
 
 GIB = 2**30
 
@@ -86,25 +86,18 @@ def raising(error: Exception) -> Callable[..., Any]:
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     made = Driver()
-    monkeypatch.setattr(nvml, "pynvml", made)
-    monkeypatch.setattr(nvml, "_in_container", lambda: False)
+    monkeypatch.setattr(machine, "pynvml", made)
+    monkeypatch.setattr(machine, "_in_container", lambda: False)
     return made
-
-
-def names(visible: str | None) -> list[str | None]:
-    return [reading.name for reading in Nvml(visible).read()]
 
 
 @pytest.mark.row("D17")
 @pytest.mark.row("E16")
-def test_a_device_tells_utilisation_memory_and_what_the_given_processes_hold(driver: Driver) -> None:
-    first, second = Nvml().read({7, 99})
-    assert (first.name, first.utilisation, first.used_bytes, first.total_bytes) == ("Card 0", 0.25, 5 * GIB, 80 * GIB)
-    assert first.process_bytes == 3 * GIB
-    assert (second.utilisation, second.process_bytes) == (0.5, 0)
-    assert first.reasons == second.reasons == {}
-    assert Nvml().read({7, 8})[0].process_bytes == 4 * GIB
-    assert Nvml().driver == "580.65"
+def test_the_driver_tells_the_memory_of_processes_and_how_busy_the_devices_are_that_hold_it(driver: Driver) -> None:
+    assert Nvml().usage({7, 99}) == (3 * GIB, 0.25, {})
+    assert Nvml().usage({7, 8}) == (4 * GIB, 0.25, {})
+    assert Nvml().usage({99}) == (0, 0.375, {})
+    assert (Nvml().driver, Nvml().free_bytes()) == ("580.65", [75 * GIB] * 2)
 
 
 @pytest.mark.row("D17")
@@ -125,7 +118,7 @@ def test_a_device_tells_utilisation_memory_and_what_the_given_processes_hold(dri
 def test_the_devices_are_those_that_cuda_visible_devices_leaves(
     visible: str | None, expected: list[str], driver: Driver
 ) -> None:
-    assert names(visible) == expected
+    assert Nvml(visible).names() == expected
     hidden = f"CUDA_VISIBLE_DEVICES={visible} hides every device"
     assert Nvml(visible).reason == ("" if expected else hidden)
 
@@ -136,39 +129,30 @@ def test_a_run_reads_the_one_card_it_works_on(driver: Driver, monkeypatch: pytes
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(uuid="11aa-bb"))
     card = nvml_of(torch.device("cuda:0"))
     assert card is not None
-    assert [reading.name for reading in card.read()] == ["Card 1"]
+    assert card.names() == ["Card 1"]
     assert nvml_of(torch.device("cpu")) is None
 
 
 @pytest.mark.row("D17")
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("system", "error", "said"),
     [
-        (NVMLError_LibraryNotFound("NVML Shared Library Not Found"), "no NVIDIA driver"),
-        (NVMLError("odd\n thing"), "odd thing"),
+        ("Linux", NVMLError_LibraryNotFound("not found"), "no NVIDIA driver"),
+        ("Darwin", NVMLError_LibraryNotFound("not found"), "no NVIDIA driver; on a Mac only the process itself knows"),
+        ("Linux", NVMLError("odd\n thing"), "odd thing"),
     ],
 )
 def test_without_a_driver_there_is_a_reason_and_no_exception(
-    error: Exception, said: str, driver: Driver, monkeypatch: pytest.MonkeyPatch
+    system: str, error: Exception, said: str, driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("platform.system", lambda: "Linux")
-    monkeypatch.setattr(driver, "nvmlInit", raising(error))
-    found = Nvml()
-    assert (found.reason, found.driver, found.read({7})) == (said, None, [])
-    found.close()
-
-
-@pytest.mark.row("D17")
-def test_a_mac_is_told_that_only_the_process_itself_knows(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platform.system", lambda: "Darwin")
-    monkeypatch.setattr(driver, "nvmlInit", raising(NVMLError_LibraryNotFound("not found")))
-    assert Nvml().reason == "no NVIDIA driver; on a Mac only the process itself knows"
-
-
-@pytest.mark.row("D17")
-def test_a_machine_without_cards_is_told(driver: Driver) -> None:
     driver.cards = 0
     assert Nvml().reason == "the NVIDIA driver sees no device"
+    monkeypatch.setattr("platform.system", lambda: system)
+    monkeypatch.setattr(driver, "nvmlInit", raising(error))
+    found = Nvml()
+    assert (found.reason, found.driver, found.free_bytes()) == (said, None, [])
+    assert found.usage({7}) == (None, None, {"device_bytes": said, "device_utilisation": said})
+    found.close()
 
 
 @pytest.mark.row("D17")
@@ -179,14 +163,9 @@ def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
     monkeypatch.setattr(driver, "nvmlDeviceGetUtilizationRates", raising(NVMLError_NotSupported("Not Supported")))
     monkeypatch.setattr(driver, "nvmlDeviceGetMemoryInfo", raising(NVMLError_GpuIsLost("GPU is lost")))
     driver.held = [(7, None)]
-    first, second = Nvml().read({7})
-    assert (first.utilisation, first.used_bytes, first.total_bytes, first.process_bytes) == (None,) * 4
-    assert first.reasons == {
-        "utilisation": "Not Supported",
-        "used_bytes": "GPU is lost",
-        "process_bytes": "the driver does not tell the memory of these processes",
-    }
-    assert second.process_bytes == 0
+    unknown = "the driver does not tell the memory of these processes"
+    assert Nvml().usage({7}) == (None, None, {"device_utilisation": "Not Supported", "device_bytes": unknown})
+    assert Nvml().free_bytes() == []
 
 
 @pytest.mark.row("D17")
@@ -194,16 +173,14 @@ def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver may name processes by the numbers they have outside."""
-    monkeypatch.setattr(nvml, "_in_container", lambda: True)
-    reading = Nvml().read({1})[0]
-    assert reading.process_bytes is None
-    assert reading.reasons == {"process_bytes": "the driver does not tell the memory of these processes"}
-    assert Nvml().read({7})[0].process_bytes == 3 * GIB
+    monkeypatch.setattr(machine, "_in_container", lambda: True)
+    assert Nvml("0").usage({7})[0] == 3 * GIB
+    held, _, reasons = Nvml("0").usage({1})
+    assert (held, reasons) == (None, {"device_bytes": "the driver does not tell the memory of these processes"})
 
 
 def test_closing_lets_go_of_the_driver_once(driver: Driver) -> None:
     found = Nvml()
     found.close()
     found.close()
-    assert driver.open == 0
-    assert (found.read(), found.reason) == ([], "closed")
+    assert (driver.open, found.free_bytes(), found.reason) == (0, [], "closed")

@@ -12,7 +12,6 @@ from hexlit.accelerate.inspection import (
     probe_compile,
     probe_precisions,
     probe_product,
-    said,
 )
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
@@ -184,16 +183,3 @@ def test_hardware_is_asked_not_the_version(found: bool, monkeypatch: pytest.Monk
     assert hardware_support("bf16", MPS) == (None, "macOS does not tell")
     monkeypatch.setattr(inspection, "cpu_has_bf16", fail)
     assert hardware_support("bf16", CPU) == (None, "RuntimeError: CUDA error: no kernel image")
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (RuntimeError("first\nsecond"), "RuntimeError: first"),
-        (AssertionError(), "AssertionError"),
-        (RuntimeError("\n\n  late"), "RuntimeError: late"),
-        (ValueError("x" * 500), "ValueError: " + "x" * 188),
-    ],
-)
-def test_an_error_is_told_in_its_first_line(error: Exception, expected: str) -> None:
-    assert said(error) == expected

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numba
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -10,9 +11,10 @@ from hexlit.accelerate import device as device_module
 from hexlit.accelerate import precision, profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import inference_dtype, training_precision
-from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.accelerate.profile import DeviceProfile, build_profile, every_profile, kept_settings
 from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
+from hexlit.tasks.classify.config import DEVICE_DEFAULTS
 from hexlit.training.distributed import device_arguments
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
@@ -37,12 +39,9 @@ def test_only_cuda_pins_memory(
     device: torch.device, pins: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert profile_on(device, monkeypatch).pin_memory is pins
-
-
-@pytest.mark.row("A5")
-def test_pinning_asked_for_where_nothing_reads_it_is_refused(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="accelerator.pin_memory=true"):
-        profile_on(MPS, monkeypatch, pin_memory=True)
+    if not pins:
+        with pytest.raises(UsageError, match="accelerator.pin_memory=true"):
+            profile_on(device, monkeypatch, pin_memory=True)
 
 
 @pytest.mark.row("A6")
@@ -66,14 +65,6 @@ def test_precision_that_the_device_lacks_is_refused_up_front(monkeypatch: pytest
         inference_dtype("fp16", CPU)
     with pytest.raises(UsageError, match="accelerator.inference_precision=bf16: cuda:0 has no bf16"):
         inference_dtype("bf16", CUDA)
-
-
-@pytest.mark.row("A3")
-@pytest.mark.parametrize("form", ["cuda", "cuda:0"])
-def test_precision_policy_is_the_same_for_every_form_of_cuda(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
-    made = profile_on(torch.device(form), monkeypatch)
-    assert (made.precision, made.accelerator, made.devices) == ("bf16-mixed", "cuda", [0])
 
 
 @pytest.mark.parametrize(
@@ -158,20 +149,16 @@ def test_what_a_mac_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPa
 def test_what_an_nvidia_card_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older card trains in float16, whose scaler and fused updates exclude each other."""
     made = profile_on(CUDA, monkeypatch)
-    assert (made.accelerator, made.precision) == ("cuda", "bf16-mixed" if has_bf16 else "16-mixed")
+    precision = "bf16-mixed" if has_bf16 else "16-mixed"
+    assert (made.accelerator, made.precision, made.devices) == ("cuda", precision, [0])
     assert made.fused_optimizer is has_bf16
     assert (made.pin_memory, made.channels_last, made.compile, made.inference) == (True, True, False, "graph")
     assert (made.cudnn_benchmark, made.deterministic) == (True, False)
     assert made.memory_cap is None
-
-
-@pytest.mark.row("C5")
-def test_determinism_turns_the_search_for_fast_convolutions_off(
-    has_bf16: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
     assert profile_on(CUDA, monkeypatch, deterministic=True).cudnn_benchmark is False
     assert profile_on(CUDA, monkeypatch, cudnn_benchmark=False).cudnn_benchmark is False
-    assert profile_on(CPU, monkeypatch).cudnn_benchmark is False
+    with pytest.raises(UsageError, match="accelerator.fused_optimizer=true"):
+        profile_on(CUDA, monkeypatch, precision="16-mixed", fused_optimizer=True)
 
 
 @pytest.mark.row("A23")
@@ -190,12 +177,6 @@ def test_a_cap_is_set_when_the_profile_is_applied(has_bf16: bool, monkeypatch: p
     torch.backends.cudnn.benchmark = False
     with pytest.raises(UsageError, match=r"accelerator.memory_cap=6.0: .* the device is cpu"):
         profile_on(CPU, monkeypatch, memory_cap=6.0)
-
-
-@pytest.mark.row("A6")
-def test_fused_updates_of_float16_gradients_are_refused(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="accelerator.fused_optimizer=true"):
-        profile_on(CUDA, monkeypatch, precision="16-mixed", fused_optimizer=True)
 
 
 @pytest.mark.row("A21")
@@ -290,8 +271,67 @@ def test_devices_that_nothing_trains_on_are_shared_out(
     assert profile.profile_on(CPU, asked).others == profile.profile_on(MPS, asked).others == ()
 
 
+@pytest.mark.row("B1")
+@pytest.mark.row("B2")
+def test_every_type_of_device_has_a_profile_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    found = every_profile(AcceleratorConfig(), DEVICE_DEFAULTS)
+    profiles = {kind: one for kind, (one, _) in found.items()}
+    assert {kind: (one.train_batch, one.workers) for kind, one in profiles.items()} == {
+        "mps": (64, 4),
+        "cuda": (32, 2),
+        "cpu": (16, 0),
+    }
+    assert {kind: one.device.type for kind, one in profiles.items()} == {kind: kind for kind in profiles}
+    assert (profiles["cuda"].precision, profiles["mps"].precision) == ("bf16-mixed", "32-true")
+    assert (profiles["cuda"].pin_memory, profiles["mps"].pin_memory) == (True, False)
+    assert profiles["cpu"] == build_profile(AcceleratorConfig(device="cpu"), DEVICE_DEFAULTS)
+    assert not found["cpu"][1]
+    assert all(kind in found[kind][1] for kind in ("cuda", "mps"))
+
+
 @pytest.mark.row("F22")
-@pytest.mark.parametrize("device", ["mps", "cuda:1"])
-def test_one_device_is_not_several(device: str) -> None:
-    with pytest.raises(UsageError, match=f"accelerator.devices=2: accelerator.device={device} is one device"):
-        AcceleratorConfig(device=device, devices=2)
+def test_what_cannot_be_is_refused_and_names_key_and_value() -> None:
+    for device in ("gpu", "cuda:x"):
+        with pytest.raises(UsageError, match=f"accelerator.device={device}: "):
+            AcceleratorConfig(device=device)
+    for device in ("mps", "cuda:1"):
+        with pytest.raises(UsageError, match=f"accelerator.devices=2: accelerator.device={device} is one device"):
+            AcceleratorConfig(device=device, devices=2)
+
+
+@pytest.mark.row("C5")
+def test_determinism_excludes_convolutions_chosen_by_their_time() -> None:
+    with pytest.raises(UsageError, match="accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true"):
+        AcceleratorConfig(cudnn_benchmark=True, deterministic=True)
+
+
+def settings() -> dict[str, object]:
+    kernels = numba.get_num_threads()  # first: where Numba starts its threads, it gives torch all cores again
+    return {
+        "threads": torch.get_num_threads(),
+        "kernels": kernels,
+        "products": torch.get_float32_matmul_precision(),
+        "convolutions": torch.backends.cudnn.allow_tf32,
+        "benchmark": torch.backends.cudnn.benchmark,
+        "fixed": torch.backends.cudnn.deterministic,
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+    }
+
+
+@pytest.mark.row("F10")
+def test_what_a_profile_sets_is_put_back_also_after_an_error() -> None:
+    before = settings()
+    chosen = AcceleratorConfig(device="cpu", threads=1, matmul_precision="medium", deterministic=True)
+
+    def fail() -> None:
+        with kept_settings():
+            build_profile(chosen).apply()
+            numba.set_num_threads(1)
+            assert settings() != before
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert settings() == before

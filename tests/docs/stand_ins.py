@@ -139,7 +139,6 @@ FOREIGN: dict[str, str] = {
     "pip": "installs; .ci/run does, by the same line",
     "uv": "installs",
     "apt-get": "installs",
-    "debootstrap": "installs",
     "chroot": "installs",
     "brew": "installs",
     "git": "clones",

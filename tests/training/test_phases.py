@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hexlit.accelerate.gauge import DeviceGauge
+from hexlit.accelerate.memory import DeviceGauge
 from hexlit.errors import UsageError
 from hexlit.training.phases import Phase, PhaseClock
 

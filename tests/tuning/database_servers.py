@@ -1,4 +1,4 @@
-"""Servers of databases for tests: PostgreSQL, MariaDB and MySQL, on loopback, in temporary folders."""
+"""Servers of databases for tests: PostgreSQL and MariaDB, on loopback, in temporary folders."""
 
 import os
 import pwd
@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 PASSWORD = "ge:heim/9@x"
 """Of every server: it needs quoting wherever a URL would hold it."""
 USER, DATABASE = "sweeper", "studies"
-MYSQL_VARIABLE = "HEXLIT_MYSQL"
 POSTGRES_FOLDERS = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
 PLACES = os.pathsep.join([*POSTGRES_FOLDERS, "/usr/sbin", os.environ.get("PATH", "")])
 
@@ -139,15 +138,22 @@ class Postgres(Server):
         return subprocess.run(ready, check=False).returncode == 0
 
 
-class _OfMySqlsKind(Server):
-    """The common part of MariaDB and MySQL."""
+class MariaDb(Server):
+    """MariaDB."""
 
-    driver = "pymysql"
+    scheme, driver, user = "mariadb+pymysql", "pymysql", "mysql"
 
-    def _admit(self) -> None:
-        """Make user and database, as the server's own root, who has no password on its socket."""
+    @classmethod
+    def missing(cls) -> str | None:
+        return _not_installed("mariadbd", "mariadb-server")
+
+    def make(self) -> None:
         import pymysql
 
+        how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
+        self._run(_path("mariadb-install-db"), *self._settings(), *how)
+        self.start()
+        # The server's own root has no password on its socket.
         with pymysql.connect(unix_socket=str(self.folder / "socket"), user="root") as root, root.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE {DATABASE}")
             cursor.execute(f"CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
@@ -157,8 +163,8 @@ class _OfMySqlsKind(Server):
         """They come first on a command line."""
         return ["--no-defaults", f"--datadir={self.data}", f"--socket={self.folder}/socket"]
 
-    def _at_port(self) -> list[str]:
-        return [f"--port={self.port}", "--bind-address=127.0.0.1"]
+    def _command(self) -> list[str]:
+        return [_path("mariadbd"), *self._settings(), f"--port={self.port}", "--bind-address=127.0.0.1"]
 
     def _answers(self) -> bool:
         try:
@@ -168,66 +174,7 @@ class _OfMySqlsKind(Server):
             return False
 
 
-class MariaDb(_OfMySqlsKind):
-    """MariaDB."""
-
-    scheme, user = "mariadb+pymysql", "mysql"
-
-    @classmethod
-    def missing(cls) -> str | None:
-        return _not_installed("mariadbd", "mariadb-server")
-
-    def make(self) -> None:
-        how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
-        self._run(_path("mariadb-install-db"), *self._settings(), *how)
-        self.start()
-        self._admit()
-
-    def _command(self) -> list[str]:
-        return [_path("mariadbd"), *self._settings(), *self._at_port()]
-
-
-class MySql(_OfMySqlsKind):
-    """MySQL's own server: `mysqld` on the path, or that of another system below a folder, which `MYSQL_VARIABLE` names.
-
-    The latter runs with its own loader and libraries, in the file system of this one. Its users have passwords of the
-    kind `caching_sha2_password`, which is MySQL's own choice.
-    """
-
-    scheme = "mysql+pymysql"
-    user = "mysql" if "mysql" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
-
-    @classmethod
-    def missing(cls) -> str | None:
-        if named := os.environ.get(MYSQL_VARIABLE):
-            assert Path(named, "usr/sbin/mysqld").is_file(), f"{MYSQL_VARIABLE}={named}: it has no usr/sbin/mysqld"
-            return None
-        found = shutil.which("mysqld", path=PLACES)
-        if found and "MariaDB" not in subprocess.run([found, "--version"], capture_output=True, text=True).stdout:
-            return None
-        return f"MySQL's own server is not installed, and {MYSQL_VARIABLE} names no folder that has it"
-
-    def make(self) -> None:
-        self._run(*self._mysqld(), "--initialize-insecure")
-        self.start()
-        self._admit()
-
-    def _command(self) -> list[str]:
-        own = ["--mysqlx=OFF", "--secure-file-priv=NULL", f"--pid-file={self.folder}/pid"]
-        return [*self._mysqld(), *self._at_port(), *own]
-
-    def _mysqld(self) -> list[str]:
-        named = os.environ.get(MYSQL_VARIABLE)
-        if not named:
-            return [_path("mysqld"), *self._settings()]
-        usr = Path(named).resolve() / "usr"
-        [loader] = usr.glob("lib/*/ld-linux-*.so.*")
-        libraries = os.pathsep.join([str(loader.parent), *map(str, sorted(usr.glob("lib/mysql/private")))])
-        started = [str(loader), "--library-path", libraries, str(usr / "sbin/mysqld")]
-        return [*started, *self._settings(), f"--basedir={usr}", f"--plugin-dir={usr}/lib/mysql/plugin"]
-
-
-ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb, "MySQL": MySql}
+ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb}
 
 
 @contextmanager

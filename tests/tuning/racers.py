@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import optuna
@@ -11,6 +12,7 @@ from hexlit.tuning.study import originals
 
 RACER = """
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 import optuna
 from hexlit.tuning.storage import Retry, open_storage
@@ -32,6 +34,25 @@ while len(originals(study.get_trials(deepcopy=False))) < count:
 """
 
 
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """A program in a process of its own, which can be told to go on."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def line_of(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def go_together(children: Sequence[subprocess.Popen[str]]) -> None:
+    """Let all go on once all are ready."""
+    assert [line_of(child) for child in children] == ["ready"] * len(children)
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.close()  # a line's end
+
+
 def race(address: str, folder: Path, sampler: str, *, processes: int, trials: int) -> list[int]:
     """Positions of the `trials` that so many `processes` have begun; for `grid` the points, in order."""
     name = "race"
@@ -39,16 +60,8 @@ def race(address: str, folder: Path, sampler: str, *, processes: int, trials: in
     if name in [study.study_name for study in storage.get_all_studies()]:
         optuna.delete_study(study_name=name, storage=storage)
     study = optuna.create_study(study_name=name, storage=storage)
-    command = [sys.executable, "-c", RACER, address, sampler, str(trials)]
-    racers = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
-    ]
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.close()  # a line's end for all of them
+    racers = [start(RACER, address, sampler, trials) for _ in range(processes)]
+    go_together(racers)
     assert [racer.wait(120) for racer in racers] == [0] * processes
     found = originals(study.get_trials())
     return sorted(trial.params["x"] if sampler == "grid" else at for at, trial in enumerate(found))

@@ -89,25 +89,11 @@ def make_sweep(
         run.mkdir(exist_ok=True)
         if made.metrics is not None:
             write_metrics(run, made.metrics)
-    said = {
-        "version": 1,
-        "name": "hex5",
-        "study_name": "study",
-        "storage": None,
-        "objectives": list(objectives),
-        "directions": list(objectives.values()),
-        "monitor": next(iter(objectives)),
-        "comparable": "comparable_loss",
-        "n_trials": len(trials),
-        "n_jobs": 2,
-        "sampler": "TPESampler",
-        "pruner": "MedianPruner",
-        "seeds": 1,
-        "started": BEGAN,
-        "finished": BEGAN + 600.0,
-        "seconds": 600.0,
-        "overrides": ["experiment=hex5"],
-    }
+    first = next(iter(objectives))
+    said: dict[str, Any] = {"version": 1, "name": "hex5", "study_name": "study", "storage": None, "monitor": first}
+    said |= {"objectives": list(objectives), "directions": list(objectives.values()), "comparable": "comparable_loss"}
+    said |= {"n_trials": len(trials), "n_jobs": 2, "sampler": "TPESampler", "pruner": "MedianPruner", "seeds": 1}
+    said |= {"started": BEGAN, "finished": BEGAN + 600.0, "seconds": 600.0, "overrides": ["experiment=hex5"]}
     (folder / "sweep.json").write_text(json.dumps(said | facts))
     return folder
 

@@ -32,13 +32,8 @@ def test_every_sampler_proposes_and_is_reproducible(name: str) -> None:
     assert once == again
     assert len({tuple(params.values()) for params in once}) > 10
     assert once != draws(build_sampler(node, SPACE, seed=6))
-
-
-@pytest.mark.parametrize("name", ["tpe", "random", "cmaes", "nsgaii"])
-def test_a_resumed_sampler_does_not_repeat_itself(name: str) -> None:
-    node = OmegaConf.load(SAMPLERS / f"{name}.yaml")
-    first = draws(build_sampler(node, SPACE, seed=5), 3)
-    assert first != draws(build_sampler(node, SPACE, seed=5, trials_before=3), 3)
+    if name != "qmc":  # it has its place in its sequence in the study
+        assert once[:3] != draws(build_sampler(node, SPACE, seed=5, trials_before=3), 3), "a resumed one draws on"
 
 
 def test_the_grid_is_that_of_the_space() -> None:

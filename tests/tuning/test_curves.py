@@ -46,23 +46,6 @@ def test_a_torn_last_line_is_left_out(torn: str, tmp_path: Path) -> None:
     assert (found.epochs, found.column("train.loss")) == ((0, 1), (3.0, 2.0))
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\n",
-        b"\x00\xff\xfe garbage",
-        b"epoch,step",
-        b'epoch,a\n"0,1\n',
-        b"a,b\n1,2\n",
-    ],
-)
-def test_a_file_that_is_no_table_is_empty(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "metrics.csv").write_bytes(content)
-    assert read_curves(tmp_path / "metrics.csv").epochs == ()
-    assert read_curves(tmp_path / "missing.csv") == Curves()
-
-
 def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     path = write_metrics(tmp_path, {"train.loss": [3.0]})
     assert read_curves(path).epochs == (0,)
@@ -102,14 +85,3 @@ def test_what_looks_wrong_gets_a_flag(columns: dict[str, list[float]], expected:
 
 def test_one_bad_seed_flags_its_trial() -> None:
     assert sanity_flags([curves(train__loss=[2.0, 1.0]), curves(train__loss=[2.0, math.nan])]) == ("nan",)
-
-
-def test_a_run_that_puts_back_an_epoch_ends_with_its_metrics() -> None:
-    run = curves(val__policy_loss=[3.0, 1.0, 2.0], val__value_loss=[0.5, 0.1, 0.4], val__loss=[9.0, math.inf, 7.0])
-    ended = run.ended_with(1)
-    assert (ended.last("val.policy_loss"), ended.last("val.loss")) == (1.0, None)
-    assert ended.losses("val") == {"policy_loss": 1.0, "value_loss": 0.1, "loss": None}
-    assert run.losses("val") == {"policy_loss": 2.0, "value_loss": 0.4, "loss": 7.0}
-    assert ended.column("val.policy_loss") == run.column("val.policy_loss")
-    assert run.ended_with(7) == run
-    assert mean_curves([ended, curves(val__policy_loss=[5.0])]).last("val.policy_loss") == 3.0

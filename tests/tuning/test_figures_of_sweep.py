@@ -10,10 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from hexlit.tuning.figures import LEAST_TRIALS, figures_of, parameter_importances, write_figures
+from hexlit.tuning.figures import LEAST_TRIALS, parameter_importances, write_figures
 from hexlit.tuning.results import read_results
-from hexlit.tuning.trials import Parameter
-from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned, running
+from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned
 
 NAMES = ["history", "importances", "parallel", "slices", "intermediate", "curves", "timeline"]
 SPACE: dict[str, BaseDistribution] = {
@@ -106,16 +105,6 @@ def test_two_objectives_have_a_pareto_front_and_a_panel_each(tmp_path: Path) -> 
     assert [entry["target"] for entry in data["importances"]] == list(ways)
 
 
-def test_trials_that_ran_at_the_same_time_have_slots_of_their_own(tmp_path: Path) -> None:
-    made = [complete(0.1, start=0, end=30), complete(0.2, start=5, end=10), complete(0.3, start=12, end=20), running()]
-    bars = drawn(make_sweep(tmp_path / "s", made, n_jobs=2))["timeline"]["bars"]
-    assert [(bar["trial"], bar["slot"], bar["start"], bar["end"]) for bar in bars[:3]] == [
-        (0, 0, 0.0, 30.0),
-        (1, 1, 5.0, 10.0),
-        (2, 1, 12.0, 20.0),
-    ]
-
-
 def test_a_ranking_by_the_comparable_loss_is_what_the_figures_show_first(tmp_path: Path) -> None:
     made = [complete(float(n), metrics=losses([1.0 + n], [0.5])) for n in range(3)]
     data = drawn(make_sweep(tmp_path / "s", made, {"train.loss": "minimize"}))
@@ -146,17 +135,17 @@ def test_no_figure_opens_a_window_or_touches_pyplot(tmp_path: Path) -> None:
     assert (found.stdout, found.stderr) == ("[]\n", "")
 
 
-def studied(count: int) -> tuple[list[Parameter], dict[int, dict[str, Any]]]:
+def studied(count: int) -> tuple[dict[str, BaseDistribution], dict[int, dict[str, Any]]]:
     settings: dict[int, dict[str, Any]] = {
         n: {"lr": 10 ** (-4 + 3 * (n * 0.379 % 1)), "blocks": 1 + n * 7 % 5, "net": "abc"[n * 5 % 3]}
         for n in range(count)
     }
-    parameters = [
-        Parameter("blocks", "int", low=1, high=5),
-        Parameter("lr", "float", True, 1e-4, 1e-1),
-        Parameter("net", "categorical", choices=("a", "b", "c")),
-        Parameter("constant", "float", low=0.5, high=0.5),
-    ]
+    parameters: dict[str, BaseDistribution] = {
+        "blocks": IntDistribution(1, 5),
+        "lr": FloatDistribution(1e-4, 1e-1, log=True),
+        "net": CategoricalDistribution(["a", "b", "c"]),
+        "constant": FloatDistribution(0.5, 0.5),
+    }
     return parameters, settings
 
 
@@ -194,8 +183,3 @@ def test_importances_that_cannot_be_told_say_why() -> None:
     enough = {n: float(n) for n in settings}
     assert told(enough)["values"] is not None
     assert told(enough, fixed)["reason"] == "no parameter has several values"
-
-
-def test_every_figure_has_a_title_of_its_own(tmp_path: Path) -> None:
-    titles = [figure.title for figure in figures_of(read_results(make_sweep(tmp_path / "s", trials(3))))]
-    assert len(set(titles)) == len(titles) == len(NAMES)

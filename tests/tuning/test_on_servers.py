@@ -1,23 +1,14 @@
-"""F23: sweeps on studies in real servers, killed, resumed and left without their server: PostgreSQL, MariaDB, MySQL.
+"""F23: sweeps on studies in real servers, killed, resumed and left without their server: PostgreSQL, MariaDB.
 
-apt-get install -y postgresql mariadb-server debootstrap
+apt-get install -y postgresql mariadb-server
 .venv/bin/python -m pip install -e ".[postgres,mysql]"
 pytest -m services -n 0 -s tests/tuning                 (prints what became of the trials)
 HEXLIT_AWAY=60 pytest -m services -n 0 -s tests/tuning   (seconds that a server is away; 8 without)
-
-Debian 12 has MariaDB in place of MySQL's own server. Debian's unstable branch has both; it is put into a folder, which
-other users may enter, and the server runs from there (600 MB; minutes):
-
-debootstrap --variant=minbase sid /opt/sid http://deb.debian.org/debian
-chroot /opt/sid apt-get install -y --no-install-recommends mysql-server-core
-HEXLIT_MYSQL=/opt/sid pytest -m services -n 0 -s tests/tuning
 """
 
-import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -136,10 +127,8 @@ def account(what: str, server: Server, trials: list[FrozenTrial], sweepers: list
     again = Counter(trial.user_attrs["retry_of"] for trial in done if "retry_of" in trial.user_attrs)
     found = {
         "asked": sweepers[0].trials,
-        **{f"finished by {sweeper.name}": len(sweeper.numbers()) for sweeper in sweepers},
         "done": sum(trial.state.name == "COMPLETE" for trial in done),
         "interrupted": len(interrupted),
-        "resumed": len(again),
         "twice": sum(count > 1 for count in [*worked.values(), *again.values()]),
         "lost": sum(trial.number not in again for trial in interrupted)
         + sum(trial.number not in worked for trial in done),
@@ -149,13 +138,11 @@ def account(what: str, server: Server, trials: list[FrozenTrial], sweepers: list
 
 
 def assert_exact(found: dict[str, int], trials: list[FrozenTrial]) -> None:
-    assert found["done"] == found["asked"]
-    assert (found["twice"], found["lost"]) == (0, 0)
+    assert (found["done"], found["twice"], found["lost"]) == (found["asked"], 0, 0)
     assert {trial.state.name for trial in trials} <= {"COMPLETE", "FAIL"}
     by_number = {trial.number: trial for trial in trials}
-    for trial in trials:
-        if "retry_of" in trial.user_attrs:
-            assert trial.params == by_number[trial.user_attrs["retry_of"]].params
+    repeats = [trial for trial in trials if "retry_of" in trial.user_attrs]
+    assert all(trial.params == by_number[trial.user_attrs["retry_of"]].params for trial in repeats)
 
 
 def command_lines() -> list[str]:
@@ -242,50 +229,3 @@ def test_four_processes_that_begin_trials_at_once_begin_no_trial_too_many(
     server: Server, tmp_path: Path, sampler: str
 ) -> None:
     assert race(server.url, tmp_path, sampler, processes=4, trials=24) == list(range(24))
-
-
-@pytest.mark.parametrize("wrong", ["password", "database", "port", "silent"])
-def test_a_server_that_cannot_be_used_is_told_in_one_line(
-    server: Server, tmp_path: Path, wrong: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen(1)  # it lets clients in, and says nothing
-        if wrong == "password":
-            monkeypatch.setenv(PASSWORD_VARIABLE, "no:thing/9@x")
-        port = {"port": 1, "silent": silent.getsockname()[1]}.get(wrong, server.port)
-        url = server.url.replace(f":{server.port}/", f":{port}/")
-        url = url.replace("/studies", "/missing") if wrong == "database" else url
-        sweeper = Sweeper("refused", tmp_path, server, "refused")
-        began = time.monotonic()
-        process = sweeper.start(f"hydra.sweeper.storage={url}")
-        ended(process, sweeper, code=2)
-        took = time.monotonic() - began
-    lines = sweeper.text().strip().splitlines()
-    print(f"\n{type(server).__name__}, wrong {wrong}, {took:.1f} s: {lines}")
-    assert len(lines) == 1
-    assert lines[0].startswith(f"hexlit train: {url}: the database cannot be used: ")
-    assert "no:thing" not in lines[0]
-    assert PASSWORD not in lines[0]
-
-
-def test_a_password_in_an_interpolated_url_is_in_no_file(server: Server, tmp_path: Path) -> None:
-    """The whole URL by the environment: every file has *** in place of the password, W&B's among them."""
-    pytest.importorskip("wandb")
-    secret = "ge%3Aheim%2F9%40x"
-    url = server.url.replace("sweeper@", f"sweeper:{secret}@")
-    sweeper = Sweeper("whole", tmp_path, server, "whole")
-    with pytest.MonkeyPatch.context() as here:
-        here.setenv("MY_STUDIES", url)
-        here.delenv(PASSWORD_VARIABLE)
-        process = sweeper.start(
-            "hydra.sweeper.storage=${oc.env:MY_STUDIES}", "hydra.sweeper.n_trials=1", "logger=wandb", seconds=0.05
-        )
-        ended(process, sweeper)
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert [
-        path for path in files if secret.encode() in path.read_bytes() or PASSWORD.encode() in path.read_bytes()
-    ] == []
-    facts = json.loads((sweeper.folder / "sweep.json").read_text())
-    assert facts["storage"] == url.replace(secret, "***")
-    assert [path for path in files if path.suffix == ".wandb"]

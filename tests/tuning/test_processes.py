@@ -1,14 +1,17 @@
 """A trial's process is watched: what it takes is what the driver says, or else what the trial itself does."""
 
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hexlit.accelerate.machine import COLUMNS, ProcessTree, ResourceSample
 from hexlit.tuning import processes
-from hexlit.tuning.processes import GIB, Attempt, AttemptEnd, Limits, TrialProcess
+from hexlit.tuning.config import SweepConfig
+from hexlit.tuning.processes import GIB, Attempt, TrialProcess, ask_the_controller
 from hexlit.tuning.trial import TrialTicket
 
 WHY = "the driver names none of this container's processes"
@@ -28,8 +31,8 @@ def sleeper(folder: Path) -> str:
 
 
 def ending(
-    folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int
-) -> AttemptEnd:
+    folder: Path, limits: SweepConfig, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int
+) -> Attempt:
     """A trial that sleeps for a second; the driver reports the device memory `driver`, the trial itself `told`."""
 
     def sample(tree: ProcessTree) -> ResourceSample:
@@ -43,8 +46,10 @@ def ending(
     row = dict.fromkeys(COLUMNS, "") | {"device_bytes": str(told)}
     (trial / "seed-1" / "resources.csv").write_text(f"{','.join(COLUMNS)}\n{','.join(row.values())}\n1.0,torn")
     ticket = TrialTicket(None, str(folder), "s", 0, 0, ["score"], "score", None, None, 1, "g", "id")
-    attempt = Attempt(ticket, [], folder=trial)
-    return [TrialProcess("train", attempt).wait(limits, threading.Event()) for _ in range(2)][-1]
+    for _ in range(2):
+        attempt = Attempt(ticket, [], folder=trial)
+        TrialProcess("train", attempt).wait(limits, threading.Event())
+    return attempt
 
 
 @pytest.mark.row("D7")
@@ -54,12 +59,12 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
     driver: int | None, told: int, ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    limits = Limits(device_bytes=2 * GIB)
+    limits = SweepConfig(device_memory_budget=2.0)
     taken = None if driver is None else driver * GIB
     found = ending(tmp_path, limits, monkeypatch, driver=taken, told=told * GIB)
     said = "over its memory budget: 3.00 GiB of sweep.device_memory_budget=2"
     assert found.failure == (said if ends else None)
-    assert found.device_peak_bytes == (told * GIB if driver is None else taken)
+    assert found.peaks["device"] == (told * GIB if driver is None else taken)
     warnings = [record.message for record in caplog.records]
     expected = [f"sweep.device_memory_budget: {WHY}; torch's own figure counts, and on a cpu nothing is limited"]
     assert warnings == (expected if driver is None else []), "once, however many trials"
@@ -68,5 +73,32 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
 def test_without_a_budget_nobody_is_warned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = ending(tmp_path, Limits(), monkeypatch, driver=None, told=3 * GIB)
-    assert (found.failure, found.device_peak_bytes, caplog.records) == (None, 3 * GIB, [])
+    found = ending(tmp_path, SweepConfig(), monkeypatch, driver=None, told=3 * GIB)
+    assert (found.failure, found.peaks["device"], caplog.records) == (None, 3 * GIB, [])
+
+
+@pytest.fixture
+def watcher() -> Iterator[object]:
+    slurm = pytest.importorskip("submitit.slurm.slurm", reason="an extra")
+    before = slurm.SlurmJob.watcher
+    ask_the_controller()
+    yield slurm.SlurmJob.watcher
+    slurm.SlurmJob.watcher = before
+
+
+@pytest.mark.row("F24")
+def test_the_controller_says_what_became_of_jobs(watcher: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "7|RUNNING|node1\n8_0|CANCELLED|\n8_1|REQUEUE_HOLD|\n99|COMPLETED|node2\n"
+    asked: list[list[str]] = []
+
+    def answer(command: list[str], shell: bool) -> bytes:
+        asked.append(command)
+        return lines.encode()
+
+    monkeypatch.setattr(subprocess, "check_output", answer)
+    for job in ("7", "8_0", "8_1", "9"):
+        watcher.register_job(job)  # type: ignore[attr-defined]
+    watcher.update()  # type: ignore[attr-defined]
+    assert [command[0] for command in asked] == ["squeue"]
+    done = {job: watcher.is_done(job, mode="cache") for job in ("7", "8_0", "8_1", "9")}  # type: ignore[attr-defined]
+    assert done == {"7": False, "8_0": True, "8_1": False, "9": True}, "9 is forgotten, so that it has ended"

@@ -1,5 +1,7 @@
 """The files that a sweep's results are written to."""
 
+import csv
+import io
 import json
 import math
 from importlib.resources import files
@@ -8,10 +10,23 @@ from typing import Any
 
 import jsonschema
 import pytest
+from omegaconf import OmegaConf
+from optuna.distributions import IntDistribution
 
-from hexlit.tuning.result_files import as_document, write_results
-from hexlit.tuning.results import read_results
-from tests.tuning.sweeps import complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
+from hexlit.tuning.result_files import as_document, leaderboard, shown_columns, write_results
+from hexlit.tuning.results import SweepResults, read_results
+from tests.tuning.sweeps import (
+    Made,
+    comparable,
+    complete,
+    failed,
+    losses,
+    make_job,
+    make_sweep,
+    mark_alive,
+    pruned,
+    running,
+)
 
 SCHEMA = json.loads(files("hexlit.tuning").joinpath("overall_results.schema.json").read_text())
 
@@ -44,24 +59,11 @@ def test_the_results_are_what_the_schema_says(sweep: Path) -> None:
     assert (document["best"], document["ranking"]["order"], document["ranking"]["unranked"]) == (2, [2, 0], [4])
     assert document["counts"] == {"complete": 3, "pruned": 1, "failed": 1, "running": 0, "interrupted": 0}
     assert [trial["rank"] for trial in document["trials"]] == [1, 2, None, None, None]
-
-
-@pytest.mark.row("D12")
-def test_failures_are_listed_with_reasons(sweep: Path) -> None:
-    write_results(sweep, figures=False)
     reason = "out of memory: asked for <b>2 GiB</b>"
-    expected = [{"trial": 1, "state": "failed", "reason": reason, "folder": "trial-001"}]
-    assert read(sweep / "overall_results.json")["failures"] == expected
-
-
-@pytest.mark.row("D12")
-def test_nan_and_infinities_are_null(sweep: Path) -> None:
-    write_results(sweep, figures=False)
-    trials = {trial["number"]: trial for trial in read(sweep / "overall_results.json")["trials"]}
-    assert trials[1]["losses"]["policy_loss"] is None
-    assert trials[1]["flags"] == ["nan"]
-    assert trials[3]["latest"] is None
-    assert trials[4]["values"] == [None]
+    assert document["failures"] == [{"trial": 1, "state": "failed", "reason": reason, "folder": "trial-001"}]
+    trials = {trial["number"]: trial for trial in document["trials"]}
+    assert (trials[1]["losses"]["policy_loss"], trials[1]["flags"]) == (None, ["nan"]), "NaN and infinities are null"
+    assert (trials[3]["latest"], trials[4]["values"]) == (None, [None])
 
 
 @pytest.mark.row("D13")
@@ -77,13 +79,6 @@ def test_results_are_written_while_the_sweep_goes_on(tmp_path: Path) -> None:
     assert (folder / "report.html").is_file()
 
 
-def test_without_figures_none_is_drawn_and_an_old_page_stays(sweep: Path) -> None:
-    (sweep / "report.html").write_text("old")
-    write_results(sweep, figures=False)
-    assert (sweep / "report.html").read_text() == "old"
-    assert not (sweep / "figures").exists()
-
-
 def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
     for number in range(2):
         make_job(tmp_path / "s", number, [f"seed={number}"], strength__score=[0.1, 0.5 + number])
@@ -95,15 +90,125 @@ def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
     assert names == {"overall_results.json", "leaderboard.csv", "best.yaml", "report.html"}
 
 
-def test_reading_again_what_was_written_changes_nothing(sweep: Path) -> None:
-    write_results(sweep, figures=True)
-    once = as_document(read_results(sweep))
-    write_results(sweep, figures=True)
-    assert as_document(read_results(sweep)) == once
-
-
 def test_a_best_trial_older_than_the_sweep_came_with_the_study_it_joined(tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", [complete(0.5)], started=4e9)
     write_results(folder, figures=False)
     document = read(folder / "overall_results.json")
     assert (document["best"], document["progress"]["best_after_seconds"]) == (0, None)
+
+
+def rows_of(results: SweepResults) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(leaderboard(results))))
+
+
+def test_the_successes_come_first_with_their_ranks(sweep: Path) -> None:
+    rows = rows_of(read_results(sweep))
+    assert [(row["rank"], row["trial"], row["state"]) for row in rows] == [
+        ("1", "2", "complete"),
+        ("2", "0", "complete"),
+        ("", "4", "complete"),
+        ("", "3", "pruned"),
+        ("", "1", "failed"),
+    ]
+    assert list(rows[0]) == [
+        *("rank", "trial", "state", "strength.score", "comparable", "loss", "policy_loss", "value_loss"),
+        *("epochs", "seconds", "host_peak_bytes", "device_peak_bytes", "flags", "failure", "folder", "optimizer.lr"),
+    ]
+    assert (rows[0]["strength.score"], rows[0]["optimizer.lr"]) == ("0.9", "0.003")
+    assert float(rows[0]["comparable"]) == pytest.approx(comparable(0.9, 0.3))
+    assert (rows[0]["policy_loss"], rows[0]["value_loss"]) == ("0.9", "0.3")
+    assert (rows[4]["flags"], rows[4]["failure"]) == ("nan", "out of memory: asked for <b>2 GiB</b>")
+
+
+def test_the_pareto_front_is_named(tmp_path: Path) -> None:
+    trials = [Made(values=(0.9, 9.0)), Made(values=(0.4, 10.0)), Made(values=(0.5, 1.0))]
+    ways = {"strength.score": "maximize", "seconds": "minimize"}
+    folder = make_sweep(tmp_path / "s", trials, ways)
+    lines = leaderboard(read_results(folder)).splitlines()
+    assert [line.split(",")[0] for line in lines] == ["rank", "front", "front", ""]
+    assert [line.split(",")[3:5] for line in lines[1:3]] == [["0.9", "9.0"], ["0.5", "1.0"]]
+
+
+def test_people_are_shown_objectives_losses_and_costs_with_the_way_to_each(sweep: Path) -> None:
+    columns = shown_columns(read_results(sweep))
+    assert [column["heading"] for column in columns] == [
+        *("strength.score", "comparable", "policy", "value", "epochs", "time", "memory", "device memory")
+    ]
+    assert columns[0] == {"heading": "strength.score", "unit": None, "path": ["values", 0], "dropped": None}
+    assert columns[2] == {"heading": "policy", "unit": None, "path": ["losses", "policy_loss"], "dropped": 3}
+    assert [column["unit"] for column in columns[4:]] == ["epochs", "seconds", "bytes", "bytes"]
+
+
+FIXED = [
+    "experiment=hex7",
+    "+sweep=lr",
+    "sweep.n_trials=20",
+    "sweep@_global_=lr",
+    "hydra/sweeper=optuna",
+    "hydra.sweeper.n_jobs=2",
+    "trainer.max_epochs=6",
+    "++trainer.max_time=00:01:00",
+    "optimizer.lr=0.5",
+    "accelerator.threads=2",
+    "~logger",
+]
+
+
+def written(folder: Path) -> dict[str, Any]:
+    write_results(folder, figures=False)
+    found = OmegaConf.to_container(OmegaConf.load(folder / "best.yaml"))
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items()}
+
+
+@pytest.mark.row("D11")
+def test_the_best_trial_is_written_with_what_trains_like_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    attrs = {"overrides": ["experiment=hex7", "trainer.max_epochs=6", "optimizer.lr=1e-3", "accelerator.threads=1"]}
+    trials = [complete(0.3), complete(0.8, params={"optimizer.lr": 0.001}, attrs=attrs)]
+    folder = make_sweep(Path("runs/hex7/s"), trials, overrides=FIXED)
+    assert written(folder) == {
+        "trial": 1,
+        "value": 0.8,
+        "objective": "strength.score",
+        "params": {"optimizer.lr": 0.001},
+        "overrides": ["experiment=hex7", "accelerator.threads=2", "~logger", "optimizer.lr=1e-3"],
+        "left_out": ["trainer.max_epochs=6", "++trainer.max_time=00:01:00"],
+    }
+    assert (folder / "best.yaml").read_text().splitlines()[0] == "# hexlit train +best=runs/hex7/s"
+
+
+def test_a_budget_that_was_sampled_is_kept(tmp_path: Path) -> None:
+    epochs = IntDistribution(1, 50)
+    made = complete(0.3, params={"trainer.max_epochs": 7}, distributions={"trainer.max_epochs": epochs})
+    found = written(make_sweep(tmp_path / "s", [made], overrides=["trainer.max_epochs=3"]))
+    assert (found["overrides"], found["left_out"]) == (["trainer.max_epochs=7"], [])
+
+
+def test_the_comparable_loss_that_ranks_is_there(tmp_path: Path) -> None:
+    trials = [complete(1.0, metrics=losses([1.0], [0.9])), complete(3.0, metrics=losses([1.0], [0.2]))]
+    found = written(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
+    assert (found["trial"], found["value"]) == (1, 3.0)
+    assert found["comparable"] == pytest.approx(0.14 + 0.86 * 0.2)
+
+
+def test_of_several_objectives_the_best_in_the_first_is_taken(tmp_path: Path) -> None:
+    trials = [Made(values=(0.5, 1.0)), Made(values=(0.9, 9.0)), Made(values=(0.2, 8.0))]
+    found = written(make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"}))
+    assert (found["trial"], found["values"], found["objective"]) == (1, [0.9, 9.0], ["strength.score", "seconds"])
+
+
+def test_without_a_success_an_old_file_goes(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [failed(), pruned()])
+    (folder / "best.yaml").write_text("trial: 3\n")
+    write_results(folder, figures=False)
+    assert not (folder / "best.yaml").exists()
+
+
+def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: Path) -> None:
+    for number in range(2):
+        overrides = [f"seed={number}", "net=tiny", "trainer.max_epochs=2"]
+        make_job(tmp_path / "s", number, overrides, strength__score=[0.5 + number])
+    (tmp_path / "s" / "multirun.yaml").write_text("hydra: {overrides: {task: ['seed=0,1', net=tiny]}}")
+    found = written(tmp_path / "s")
+    assert (found["trial"], found["overrides"]) == (1, ["net=tiny", "seed=1"])

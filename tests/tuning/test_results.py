@@ -5,7 +5,6 @@ import math
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import optuna
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.results import read_results, time_saved
-from hexlit.tuning.study import Watcher
+from hexlit.tuning.results import pruned_trials, read_results, time_saved
+from hexlit.tuning.study import watcher_now
 from hexlit.tuning.trials import TrialResult
 from tests.tuning.sweeps import (
     BEGAN,
@@ -90,13 +89,6 @@ def test_the_comparable_loss_tells_a_rise_that_the_weights_hide(tmp_path: Path) 
     assert found.trials[0].flags == ("rising",)
 
 
-def test_a_complete_trial_without_a_final_loss_has_no_rank(tmp_path: Path) -> None:
-    trials = [complete(1.0, metrics=losses([1.0, math.nan], [0.5, 0.5])), complete(9.0, metrics=losses([8.0], [1.0]))]
-    found = read_results(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
-    assert (found.ranking.order, found.ranking.unranked) == ((1,), (0,))
-    assert found.trials[0].flags == ("nan",)
-
-
 @pytest.mark.row("D11")
 def test_several_objectives_have_a_front_and_no_order(tmp_path: Path) -> None:
     points = [(0.9, 9.0), (0.5, 1.0), (0.4, 2.0), (0.7, 4.0), (0.7, 4.0), (math.nan, 1.0)]
@@ -127,13 +119,6 @@ def test_what_the_study_and_the_files_say_comes_together(tmp_path: Path) -> None
     assert (trial.host_peak_bytes, trial.device_peak_bytes, trial.attempts) == (5000, 2000, 2)
     assert list(trial.intermediate.items()) == [(0, 0.1), (1, 0.5)]
     assert (trial.started, trial.ended) == (BEGAN, BEGAN + 60)
-
-
-def test_the_files_of_a_trial_tried_again_are_those_of_its_last_attempt(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.5, metrics={"train.loss": [9.0]})])
-    write_metrics(folder / "trial-000-retry", {"train.loss": [1.0, 0.5]})
-    (trial,) = read_results(folder).trials
-    assert (trial.folder, trial.epochs) == ("trial-000-retry", 2)
 
 
 def test_several_seeds_of_a_trial_are_one_mean(tmp_path: Path) -> None:
@@ -169,7 +154,7 @@ def test_failures_have_their_reasons(tmp_path: Path) -> None:
         ("failed", "no reason was recorded"),
         ("interrupted", "the sweep ended while it ran"),
     ]
-    assert found.progress.done == 2
+    assert found.progress["done"] == 2
 
 
 @pytest.mark.row("D13")
@@ -179,10 +164,9 @@ def test_a_live_sweep_says_how_far_it_is(tmp_path: Path) -> None:
     mark_alive(folder)
     found = read_results(folder, now=BEGAN + 160.0)
     assert (found.state, found.trials[2].state, found.trials[2].seconds) == ("running", "running", 60.0)
-    progress = found.progress
-    assert (progress.done, progress.of, progress.running, progress.best) == (3, 8, 1, 3)
     # A mean of 100 s: 40 s are left of the running one, and four are to come, in two slots.
-    assert progress.eta_seconds == pytest.approx(220.0)
+    expected = {"done": 3, "of": 8, "running": 1, "eta_seconds": pytest.approx(220.0), "best": 3}
+    assert found.progress == expected
 
 
 @pytest.mark.row("D13")
@@ -190,14 +174,10 @@ def test_a_killed_sweep_has_nothing_running(tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", [complete(0.3), running()], n_trials=8, finished=None)
     mark_dead(folder)
     found = read_results(folder)
-    assert (found.state, found.trials[1].state, found.progress.eta_seconds) == ("interrupted", "interrupted", None)
+    assert (found.state, found.trials[1].state, found.progress["eta_seconds"]) == ("interrupted", "interrupted", None)
     assert found.trials[1].failure == "the sweep ended while it ran"
-
-
-def test_a_trial_whose_own_process_lives_still_runs(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [running()], finished=None)
-    mark_alive(folder / "trial-000")
-    assert read_results(folder).trials[0].state == "running"
+    mark_alive(folder / "trial-001")
+    assert read_results(folder).trials[1].state == "running", "its own process lives"
 
 
 @pytest.mark.row("D13")
@@ -218,7 +198,7 @@ def test_a_killed_sweep_of_this_machine_is_not_waited_for(tmp_path: Path) -> Non
     """Its process is known to be gone, however lately it gave a sign of life."""
     with subprocess.Popen([sys.executable, "-c", "pass"]) as gone:
         gone.wait()
-    seen = asdict(replace(Watcher.this(), pid=gone.pid))
+    seen = watcher_now() | {"pid": gone.pid}
     storage = "sqlite:///" + str(tmp_path / "study.db")
     folder = make_sweep(tmp_path / "s", [], finished=None, storage=storage)
     trial = optuna.create_study(storage=storage, study_name="study", direction="maximize").ask()
@@ -243,29 +223,13 @@ def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace() -> None:
     assert saving == {"saved_seconds": 182.0, "estimated_trials": 2, "unknown_trials": 2}
 
 
-def test_a_torn_end_of_the_journal_costs_nothing(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.5)])
-    with (folder / "study.journal").open("a") as file:
-        file.write('{"op_code":4,"worker_id":"a')
-    found = read_results(folder)
-    assert (found.ranking.order, found.problems) == ((0,), ())
-
-
-def test_a_broken_journal_is_told(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.7)])
-    journal = folder / "study.journal"
-    journal.write_text('{"op_code": torn\n' + journal.read_text())
-    with pytest.raises(UsageError, match=r"study\.journal: "):
-        read_results(folder)
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
 def test_a_broken_sweep_file_leaves_what_the_study_says(text: str, tmp_path: Path) -> None:
     folder = make_sweep(tmp_path / "s", [complete(0.4), complete(0.7)])
     (folder / "sweep.json").write_text(text)
     found = read_results(folder)
     assert found.ranking.order == (1, 0)
-    assert (found.progress.of, found.state) == (None, "interrupted")
+    assert (found.progress["of"], found.state) == (None, "interrupted")
 
 
 def test_a_sweep_that_has_just_begun_has_no_trial_and_no_problem(tmp_path: Path) -> None:
@@ -273,16 +237,7 @@ def test_a_sweep_that_has_just_begun_has_no_trial_and_no_problem(tmp_path: Path)
     (folder / "study.journal").unlink()
     mark_alive(folder)
     found = read_results(folder)
-    assert (found.trials, found.problems, found.progress.of, found.best) == ((), (), 5, None)
-
-
-def test_a_folder_named_outside_the_sweep_is_not_read(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.5)])
-    write_metrics(tmp_path / "elsewhere", {"train.loss": [1.0]})
-    text = (folder / "study.journal").read_text()
-    (folder / "study.journal").write_text(text.replace('"trial-000"', '"../elsewhere"'))
-    (trial,) = read_results(folder).trials
-    assert (trial.folder, trial.epochs) == (None, None)
+    assert (found.trials, found.problems, found.progress["of"], found.best) == ((), (), 5, None)
 
 
 def sequential(folder: Path, seeds: int) -> Path:
@@ -300,8 +255,10 @@ def test_a_plain_multirun_is_ranked_by_its_strength(tmp_path: Path) -> None:
     assert (found.tuned, found.state, found.facts.name) == (False, "finished", "hex5")
     assert [trial.params for trial in found.trials] == [{"seed": 1}, {"seed": 2}, {"seed": 3}]
     assert (found.ranking.order, found.objectives[0].name) == ((2, 1, 0), "strength.score")
-    assert (found.progress.done, found.progress.of) == (3, 3)
+    assert (found.progress["done"], found.progress["of"]) == (3, 3)
     assert found.trials[1].host_peak_bytes == 1001
+    stopped = read_results(sequential(tmp_path / "hex5" / "t", 2))
+    assert (stopped.state, stopped.progress["done"], stopped.progress["of"]) == ("interrupted", 2, 3)
 
 
 def weighted_jobs(folder: Path, **job: Any) -> Path:
@@ -318,19 +275,13 @@ def test_a_plain_multirun_that_watches_a_total_loss_is_ranked_by_the_comparable_
     )
     assert (found.ranking.by, found.ranking.order) == ("comparable", (1, 0))
     assert [trial.params for trial in found.trials] == [{"value_weight": 0.1}, {"value_weight": 4.0}]
-    assert found.problems == ("multirun.yaml does not say how many jobs were asked for",)
+    assert (found.progress["of"], found.problems) == (None, ())
 
 
 def test_a_plain_multirun_whose_metric_was_not_measured_is_compared_by_its_loss_and_says_so(tmp_path: Path) -> None:
     found = read_results(weighted_jobs(tmp_path / "s"))
     assert (found.objectives[0].name, found.ranking.by, found.ranking.order) == ("train.loss", "comparable", (1, 0))
     assert "trainer.monitor=strength.score has not been measured; the jobs are compared by train.loss" in found.problems
-
-
-def test_a_plain_multirun_without_its_configuration_is_compared_by_its_loss_as_it_is(tmp_path: Path) -> None:
-    found = read_results(weighted_jobs(tmp_path / "s", config={}))
-    assert (found.objectives[0].name, found.ranking.by, found.ranking.order) == ("train.loss", "objective", (0, 1))
-    assert "no job says its trainer.monitor; the jobs are compared by train.loss" in found.problems
 
 
 def test_jobs_of_a_plain_multirun_that_failed_were_killed_or_run(tmp_path: Path) -> None:
@@ -343,11 +294,6 @@ def test_jobs_of_a_plain_multirun_that_failed_were_killed_or_run(tmp_path: Path)
     assert [trial.state for trial in found.trials] == ["failed", "interrupted", "running"]
     assert found.state == "running"
     assert "train.log" in str(found.trials[0].failure)
-
-
-def test_a_plain_multirun_whose_jobs_are_missing_was_stopped(tmp_path: Path) -> None:
-    found = read_results(sequential(tmp_path / "hex5" / "s", 2))
-    assert (found.state, found.progress.done, found.progress.of) == ("interrupted", 2, 3)
 
 
 def test_a_job_that_has_just_got_its_folder_is_starting(tmp_path: Path) -> None:
@@ -382,3 +328,31 @@ def test_reading_writes_nothing(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     read_results(folder)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+@pytest.mark.row("F10")
+def test_a_pruned_trial_is_compared_with_those_that_were_complete_by_then(tmp_path: Path) -> None:
+    trials = [
+        complete(0.9, intermediate={0: 0.5, 1: 0.8, 2: 0.9}, end=60),
+        complete(0.6, intermediate={0: 0.3, 1: 0.6, 2: 0.6}, end=70),
+        complete(1.0, intermediate={0: 0.9, 1: 1.0, 2: 1.0}, end=200),  # ends after the next was given up
+        pruned(intermediate={0: 0.65, 1: 0.2}, start=70, end=90),
+        failed(intermediate={0: 0.1}),
+    ]
+    (found,) = pruned_trials(read_results(make_sweep(tmp_path / "sweep", trials)))
+    assert (found["trial"], found["epochs"], found["best"], found["compared"]) == (3, 2, 0.65, 2)
+    assert found["median"] == pytest.approx(0.7)
+    assert found["why"] == "trial 3: at best strength.score 0.65 in 2 epochs; the median of 2 complete trials was 0.7"
+
+
+def test_the_best_of_a_loss_is_the_lowest(tmp_path: Path) -> None:
+    trials = [complete(0.2, intermediate={0: 0.4}, end=10), pruned(intermediate={0: 0.9}, start=10, end=20)]
+    folder = make_sweep(tmp_path / "sweep", trials, {"val.loss": "minimize"})
+    (found,) = pruned_trials(read_results(folder))
+    assert (found["best"], found["median"]) == (0.9, 0.4)
+
+
+def test_a_trial_that_was_first_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "sweep", [pruned(intermediate={2: 0.3}, end=5), pruned(end=6)])
+    (found,) = pruned_trials(read_results(folder))
+    assert (found["median"], found["compared"], found["epochs"]) == (None, 0, 3)

@@ -1,7 +1,6 @@
 """A database that goes away: how long calls wait for it, and what they say. The services try real servers."""
 
 import logging
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,21 +71,8 @@ def test_all_give_up_together() -> None:
     other = Retry(600.0, ended=waits.ended)
     with pytest.raises(StorageGoneError):
         other.call(refused, "mysql://host/db")
-
-
-def test_who_ends_the_waiting_from_outside_is_heard() -> None:
-    waits = Retry(600.0)
-    threading.Timer(0.1, waits.ended.set).start()
-    with pytest.raises(StorageGoneError):
-        waits.call(refused, "mysql://host/db")
-
-
-def test_another_error_is_not_waited_for() -> None:
-    def wrong() -> None:
-        raise KeyError("no such trial")
-
-    with pytest.raises(KeyError):
-        Retry(600.0).call(wrong, "mysql://host/db")
+    with pytest.raises(ZeroDivisionError):
+        Retry(600.0).call(lambda: 1 // 0, "mysql://host/db")
 
 
 def test_a_connection_that_is_lost_within_a_transaction_is_lost() -> None:

@@ -13,15 +13,10 @@ from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from hypothesis import given
 from hypothesis import strategies as st
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from hexlit.errors import UsageError
-from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, render
+from hexlit.tuning.space import fixed_overrides, grid_of, parse_space, render
 
 TRICKY = st.text(st.sampled_from("\\'\"[]{}(),:=$ \t\nab1.-+~#é")) | st.text(st.characters(codec="utf-8"))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TRICKY
@@ -115,10 +110,9 @@ def test_the_later_of_two_wins(arguments: list[str], searched: list[str], fixed:
         ("net.lr=range(5,1)", "empty"),
         ("net.lr=1,interval(1,2)", "IntervalSweep"),
         ("net.lr=glob(*)", "glob"),
-        ("net.lr=1,1.0", "same choice"),
+        ("net.lr=1,1.0", "different to Optuna"),
         ("net.lr==", "override"),
         ("net.lr=nothing(1)", "Unknown function"),
-        ("~net.lr=1,2", "deletion"),
     ],
 )
 def test_a_mistake_names_its_parameter(argument: str, words: str) -> None:
@@ -181,16 +175,10 @@ def test_plain_words_and_numbers_are_written_plainly() -> None:
     assert math.isnan(read(render("x", math.nan)))
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), b"x", {"it's": 1}, {"": 1}])
+@pytest.mark.parametrize("value", [{1, 2}, object(), b"x"])
 def test_what_hydra_has_no_word_for_is_refused(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^net\.x: "):
         render("net.x", value)
-
-
-def test_the_values_of_the_configuration_are_written_for_hydra() -> None:
-    assert arguments_of({"lr": "interval(0,1)", "a": None, "b": 3, "c": True, "d": ["x", 1]}) == (
-        ["lr=interval(0,1)", "a=null", "b=3", "c=true", "d=[x,1]"]
-    )
 
 
 def test_a_grid_holds_every_value_and_both_ends() -> None:

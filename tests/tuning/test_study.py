@@ -14,6 +14,7 @@ from hexlit.tuning import study
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import Retry, open_storage
 from hexlit.tuning.study import create_study
+from hexlit.tuning.trial import RunningTrial, TrialTicket
 from tests.tuning.racers import race
 from tests.tuning.sweeps import make_sweep
 
@@ -30,9 +31,12 @@ def test_programs_that_show_studies_know_the_objectives_by_name(tmp_path: Path) 
 
 def plan_in(folder: Path, *, join: bool = False, **settings: Any) -> Any:
     terms = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(1)"}
-    given = {"study_name": "s", "storage": str(folder / "shared.journal"), "folder": folder, "directions": ["maximize"]}
-    given |= {"objectives": ["strength.score"], "pruner": optuna.pruners.NopPruner(), "resume": False, "terms": terms}
-    return SimpleNamespace(judged=SimpleNamespace(join=join), **(given | settings))
+    storage = settings.pop("storage", str(folder / "shared.journal"))
+    judged = SimpleNamespace(join=join, resume=settings.pop("resume", False))
+    given = {"study_name": "s", "folder": folder, "pruner": optuna.pruners.NopPruner(), "terms": terms}
+    given |= {"objectives": ["strength.score"], "judged": judged}
+    given["settings"] = SimpleNamespace(storage=storage, direction=["maximize"])
+    return SimpleNamespace(**(given | settings))
 
 
 def made(folder: Path, **settings: Any) -> optuna.Study:
@@ -115,3 +119,29 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
     assert not study.may_begin(other.get_trials(), 1)
     folder = make_sweep(tmp_path / "sweep", [], storage=address.format(tmp_path), study_name="s")
     assert [trial.number for trial in read_results(folder).trials] == [0, 1]
+
+
+@pytest.mark.row("F24")
+def test_a_process_that_is_begun_again_has_the_seeds_that_ended(tmp_path: Path) -> None:
+    study = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
+    told: dict[str, Any] = {
+        "storage": None,
+        "folder": str(tmp_path),
+        "study": "s",
+        "pruner": None,
+        "report_every": None,
+    }
+    trial = study.ask()
+    ticket = TrialTicket(
+        **told, trial_id=trial._trial_id, number=0, objectives=["a"], monitor="a", seeds=2, group="g", sweep_id="i"
+    )
+    first = RunningTrial(ticket)
+    assert first.seeds_ended == 0
+    first.end_seed({"a": 1.0}, 3, 3)
+    first.note(failure="SystemExit: -1")
+    again = RunningTrial(ticket)
+    assert again.seeds_ended == 1
+    again.end_seed({"a": 2.0}, 3, 3)
+    again.tell()
+    (found,) = study.get_trials()
+    assert (found.value, found.user_attrs["epochs"], found.user_attrs["failure"]) == (1.5, 6, None)
