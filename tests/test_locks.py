@@ -1,7 +1,6 @@
 """A process that waits for a lock says so."""
 
 import logging
-import os
 import signal
 import subprocess
 import sys
@@ -14,10 +13,6 @@ import pytest
 
 from hexlit import locks
 from hexlit.locks import alone, hold
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="files are held by flock")
-
-"""Only there the holder is known."""
 
 HOLDER = """
 import sys, time

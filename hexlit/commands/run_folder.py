@@ -180,7 +180,7 @@ def leave(*, refused: bool) -> None:
             with contextlib.suppress(OSError):  # another run is there by now
                 for path in made[1:]:
                     path.rmdir()
-        lock.release()
+        lock.close()
 
 
 def _claim_or_refuse(folder: Path, *, below: bool = True) -> None:

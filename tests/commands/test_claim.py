@@ -76,7 +76,7 @@ def test_the_kill_of_its_holder_frees_a_folder(tmp_path: Path) -> None:
             FolderLock(tmp_path)
         holder.send_signal(signal.SIGKILL)
         holder.wait()
-        FolderLock(tmp_path).release()
+        FolderLock(tmp_path).close()
 
 
 @pytest.mark.row("D10")

@@ -121,6 +121,9 @@ def test_a_pretrained_encoder_goes_on_and_predicts_without_its_folder(
     with as_a_process(tmp_path):
         assert predict(["checkpoint=run", "text=the comet, the galaxy and the moon"]) == 0
     assert capfd.readouterr().out.startswith("stars ")
+    with as_a_process(tmp_path):
+        assert predict(["checkpoint=run", "text=caf\udce9"]) == 2  # bytes that are no UTF-8
+    assert capfd.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.row("B9")
@@ -199,7 +202,7 @@ def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch
     ("override", "said"),
     [
         ("data.path=none.csv", "data.path=none.csv: there is no such file"),
-        ("data.label=topic", "cannot be read (Column 'topic'"),
+        ("data.label=topic", 'cannot be read (\'Field "topic"'),
     ],
 )
 def test_a_mistake_is_one_line(
