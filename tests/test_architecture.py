@@ -515,13 +515,7 @@ def test_everything_imported_is_a_dependency() -> None:
     assert used - known == set()
 
 
-@pytest.mark.parametrize(
-    ("package", "only"),
-    [
-        ("onnx", "nets.onnx_export"),
-        ("ray", "cluster.connection"),
-    ],
-)
+@pytest.mark.parametrize(("package", "only"), [("onnx", "nets.onnx_export"), ("ray", "cluster.connection")])
 def test_an_optional_runtime_is_imported_by_one_module_which_is_imported_late(package: str, only: str) -> None:
     using = [name for name, tree in modules().items() if package in {one.split(".")[0] for one in imports(name, tree)}]
     assert using == [f"hexlit.{only}"]

@@ -40,10 +40,7 @@ def holder(lock: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_wait_is_said_once_and_ends_with_the_holder(
-    lock: Path,
-    holder: subprocess.Popen[str],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    lock: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Also for a holder that was stopped by Ctrl-Z: only the advised signal ends it."""
     monkeypatch.setattr(locks, "SAID_AFTER", 0.01)

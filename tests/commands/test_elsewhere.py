@@ -135,10 +135,7 @@ def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (
-            ["players=[random,htp=gnuhex]", "where=ray"],
-            "players: gnuhex is a program of this machine; leave out",
-        ),
+        (["players=[random,htp=gnuhex]", "where=ray"], "players: gnuhex is a program of this machine; leave out"),
         (["players=[random,rollouts]", "where=there"], "where=there: choose one of here, ray"),
         (["players=[random,rollouts]", "workers=4"], "workers=4: where=here uses no cluster; add where=ray"),
         (["players=[random,rollouts]", "ray.cpus=2"], "ray.cpus=2: where=here uses no cluster; add where=ray"),

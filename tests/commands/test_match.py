@@ -343,10 +343,7 @@ def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], t
         (["players={a: random, b: random}", "board=20"], "board=20"),
         (["players={a: random, b: random}", "board=3", "anchor=c"], "anchor=c: there is no such player"),
         (["players={a: random, b: random, c: random}", "board=3", "sprt.elo1=5"], "the test is between two players"),
-        (
-            ["players=[random,move_timeout=nan htp=cat]", "board=3", "pairs=2"],
-            "move_timeout=nan: must be above 0",
-        ),
+        (["players=[random,move_timeout=nan htp=cat]", "board=3", "pairs=2"], "move_timeout=nan: must be above 0"),
         (["mode=swiss"], "mode=swiss"),
         (["pairs=0"], "pairs=0"),
         (["openings.plies=0"], "openings.plies=0"),

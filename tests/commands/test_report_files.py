@@ -47,14 +47,13 @@ def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFi
     assert "Cross table" in checked(Path("m/report.html").read_text()).text
 
 
-def test_a_strength_run_without_a_result_names_the_command_that_continues(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_has_no_whole_result_names_the_command_that_continues(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s").mkdir()
     Path("s/parts.json").touch()
-    assert main(["report", "s"]) == 2
-    said = "s: has not ended; continue with hexlit strength resume=s"
-    assert capsys.readouterr().err == f"hexlit report: {said}\n"
+    (make_match(Path("m")) / "match.json").write_bytes(b"\xff\x00")
+    for folder, command in (("s", "strength"), ("m", "match")):
+        assert main(["report", folder]) == 2
+        assert f"continue with hexlit {command} resume={folder}\n" in capsys.readouterr().err
 
 
 def test_a_page_goes_to_the_file_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,35 +127,3 @@ def test_what_cannot_be_reported_is_refused_in_one_line(
     err = capsys.readouterr().err
     assert said in err
     assert err.count("\n") == 1
-
-
-def test_a_match_that_goes_on_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    (make_match(Path("m")) / "match.json").unlink()
-    assert main(["report", "m"]) == 2
-    assert "continue with hexlit match resume=m" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["m"], ["m", "json=true"]])
-def test_results_that_cannot_be_read_are_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    (make_match(Path("m")) / "match.json").write_bytes(b"\xff\x00")
-    assert main(["report", *words]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("hexlit report: m/match.json: cannot be read (")
-    assert err.count("\n") == 1
-
-
-def test_as_json_the_summary_is_printed_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_run(Path("a"))
-    before = sorted(folder.rglob("*"))
-    assert main(["report", "a", "json=true"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads((folder / "summary.json").read_text())
-    assert sorted(folder.rglob("*")) == before
-
-
-def test_a_report_that_cannot_be_made_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    folder = make_run(Path("a"), ending="torn")
-    with caplog.at_level(logging.WARNING):
-        assert write_beside(folder) is None
-    assert len(caplog.records) == 1
-    assert "report.html was not written" in caplog.text
-    assert not (folder / "report.html").exists()

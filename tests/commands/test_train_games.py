@@ -214,10 +214,7 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
         (["data.path=nowhere"], "data.mix_share"),
         (["init_from=nowhere"], "init_from=nowhere"),
         (["trainer.monitor=val.loss"], "only data=games is validated"),
-        (
-            ["evaluation.every_epochs=0"],
-            "evaluation.every_epochs=0 measures no strength",
-        ),
+        (["evaluation.every_epochs=0"], "evaluation.every_epochs=0 measures no strength"),
         (["data=games", "data.path=x", "evaluation.every_epochs=0"], "trainer.monitor=strength.score: "),
         (
             ["experiment=balanced_weights", "data.path=x", "selfplay.games=4"],
