@@ -109,7 +109,7 @@ IMPORT_NAMES = {
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 CODE_LINES = {
-    "commands": 3610,
+    "commands": 3597,
     "tuning": 2979,
     "reporting": 2748,
     "hex": 3400,
@@ -122,10 +122,10 @@ CODE_LINES = {
     "search": 1397,
     "bench": 905,
     "api": 819,
-    "web": 1032,
+    "web": 934,
     "cluster": 240,
     "planning": 98,
-    "tracking": 385,
+    "tracking": 347,
     "testing": 169,
 }
 """Most code lines of a room. A room that has become smaller gets a lower number; a higher one needs a reason."""

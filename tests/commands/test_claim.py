@@ -110,12 +110,6 @@ def test_a_refused_run_leaves_no_folder(
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_a_refused_match_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert match(["players=[random,checkpoint=nowhere.ckpt]", "board=3"]) == 2
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_was_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()

@@ -1,14 +1,12 @@
 """Reports beside what they are about: which folder holds what, and that a report never fails a run."""
 
-import json
-import logging
 import re
 from pathlib import Path
 
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands.report_files import kind_of, newest, write_beside
+from hexlit.commands.report_files import kind_of, newest
 from hexlit.errors import UsageError
 from tests.reporting.documents import checked, make_match, make_run
 
@@ -104,26 +102,3 @@ def test_workers_are_compared_by_their_measured_efficiency() -> None:
     assert main(["report", "runs=[one,four]", "epochs=[900]", "price=2"]) == 0
     text = checked(Path("comparison.html").read_text()).text
     assert re.search(r"four\s+2\.50×\s+4\s+62%\s+2\.00\s+4\.00", text)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["runs=[a]"], "two runs or more are compared"),
-        (["runs=[a,m]"], "m holds a match; only runs are compared"),
-        (["a", "watch=true"], "only a sweep is watched"),
-        (["a", "epochs=[0]"], "epochs=[0]: each must be 1 or more"),
-        (["a", "runs=[a,a]"], "folder, runs, wandb: choose one of them"),
-        (["empty"], "folder=empty: holds no run"),
-    ],
-)
-def test_what_cannot_be_reported_is_refused_in_one_line(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_run(Path("a"))
-    make_match(Path("m"))
-    Path("empty").mkdir()
-    assert main(["report", *words]) == 2
-    err = capsys.readouterr().err
-    assert said in err
-    assert err.count("\n") == 1

@@ -24,19 +24,9 @@ from tests.tasks.classify.texts import save, sentences
 from tests.tuning.forked import FORKED
 
 SMALL = [
-    "task=classify",
-    "report=false",
-    "logger=csv",
-    "accelerator=cpu",
-    "accelerator.threads=1",
-    "accelerator.precision=32-true",
-    "data.max_length=32",
-    "net.kind=mean",
-    "net.vocabulary=400",
-    "net.width=16",
-    "optimizer.lr=1e-2",
-    "optimizer.warmup_steps=0",
-    "trainer.max_epochs=3",
+    *("task=classify", "report=false", "logger=csv", "accelerator=cpu", "accelerator.threads=1"),
+    *("accelerator.precision=32-true", "data.max_length=32", "net.kind=mean", "net.vocabulary=400"),
+    *("net.width=16", "optimizer.lr=1e-2", "optimizer.warmup_steps=0", "trainer.max_epochs=3"),
 ]
 
 
