@@ -1,6 +1,6 @@
 """Pictures that a notebook shows, and that can be kept as files."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import isqrt
@@ -118,10 +118,7 @@ class Board(rules.Board, Drawn):
         >>> hexlit.Board(3, moves="b2").after("a1").names
         ['b2', 'a1']
         """
-        board = type(self)(self.size, swap=self.swap, moves=self.moves)
-        for move in moves:
-            board.play(move)
-        return board
+        return type(self)(self.size, swap=self.swap, moves=[*self.moves, *map(self._cell, moves)])
 
     def picture(
         self,
@@ -183,7 +180,7 @@ class OpeningMap(Drawn):
 
     values: NDArray[np.floating]
     judge: str
-    truth: Sequence[bool] | None = None
+    truth: NDArray[np.bool_] | None = None
 
     @property
     def size(self) -> int:
@@ -192,8 +189,9 @@ class OpeningMap(Drawn):
     @property
     def wrong(self) -> list[str]:
         """The first moves that are judged wrong, by name; empty where the truth is not known."""
-        right = self.values > 0 if self.truth is None else np.asarray(self.truth)
-        return [format_cell(int(cell), self.size) for cell in np.flatnonzero((self.values > 0) != right)]
+        wins = self.values > 0
+        wrong = np.flatnonzero(wins != (wins if self.truth is None else self.truth))
+        return [format_cell(int(cell), self.size) for cell in wrong]
 
     def picture(self, title: str = "") -> Picture:
         """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong has a red ring."""

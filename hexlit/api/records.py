@@ -1,7 +1,7 @@
 """`hexlit.games` and `hexlit.match`: recorded games, stores of them and matches, as data frames and pictures."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -74,8 +74,7 @@ class Game(Drawn):
 
     def board(self, ply: int | None = None) -> Board:
         """The board after `ply` moves, None for those that are shown."""
-        ply = self._ply if ply is None else ply
-        moves = [int(move) for move in self.at(ply).record.moves[:ply]]
+        moves = self.record.moves[: self._ply if ply is None else self.at(ply)._ply].tolist()
         return Board(self.size, swap=self.size**2 in moves, moves=moves)
 
     def picture(self) -> Picture:
@@ -106,10 +105,6 @@ class Games(Sequence[Game]):
         """One game, or for a slice a list of them."""
         result = self._records[number]
         return [Game(one) for one in result] if isinstance(number, slice) else Game(result)
-
-    def __iter__(self) -> Iterator[Game]:
-        """The games in their order."""
-        return map(Game, self._records)
 
     @property
     def frame(self) -> "pd.DataFrame":

@@ -226,9 +226,9 @@ class Search:
         machine, evaluator = self._made(size, self._network is not None and self._network.swap, len(cells))
         colours, plies = np.full(len(cells), -1, np.int8), np.full(len(cells), 3, np.int16)
         result = machine.run(cells, colours, evaluator, ply=plies)
-        truth = solved_openings(size).tolist() if size in SOLVED else None
+        truth = np.asarray(solved_openings(size), np.bool_) if size in SOLVED else None
         judge = f"{self.judge}, {self.config.simulations} simulations"
-        return OpeningMap(-result.value, judge, truth)
+        return OpeningMap(-result.value.astype(np.float64), judge, truth)
 
     def _for(self, board: Position) -> tuple[Machine, Evaluator, bool]:
         """The search for `board`, its evaluator, and whether their policies have the swap action."""

@@ -81,7 +81,7 @@ class Sweep:
     def pruned(self) -> "pd.DataFrame":
         """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
         rows = pruned_trials(self.results)
-        return frame(rows) if rows else frame([], PRUNED)
+        return frame(rows, None if rows else PRUNED)
 
     @property
     def saved_seconds(self) -> float:

@@ -5,10 +5,8 @@ tables of phases and steps. A rank that dies ends this process, and all ranks en
 """
 
 import atexit
-import contextlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -125,9 +123,7 @@ class _Group:
         """End all ranks, with all that they have started."""
         self._over.set()
         for process, lifeline in self._processes:
-            lifeline.close()
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            lifeline.close()  # which kills it
             process.wait()
 
     def _watch(self, rank: int, process: "subprocess.Popen[bytes]", output: Path) -> None:

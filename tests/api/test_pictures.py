@@ -60,7 +60,7 @@ def test_a_finished_game_and_what_is_no_board_are_refused() -> None:
 
 @pytest.mark.row("F10")
 def test_a_map_of_openings_rings_what_is_wrong() -> None:
-    truth = [True, False, True, True]
+    truth = np.array([True, False, True, True])
     judged = OpeningMap(np.array([0.9, 0.2, 0.5, -0.4]), "somebody", truth)
     assert judged.wrong == ["b1", "b2"]
     assert rings(judged._repr_svg_(), BAD) == 2
