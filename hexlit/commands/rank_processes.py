@@ -5,8 +5,10 @@ tables of phases and steps. A rank that dies ends this process, and all ranks en
 """
 
 import atexit
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -123,7 +125,9 @@ class _Group:
         """End all ranks, with all that they have started."""
         self._over.set()
         for process, lifeline in self._processes:
-            lifeline.close()  # which kills it
+            lifeline.close()
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
     def _watch(self, rank: int, process: "subprocess.Popen[bytes]", output: Path) -> None:
