@@ -14,20 +14,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below imports them
-    from hexlit.api.boards import Board as Board
-    from hexlit.api.boards import Solver as Solver
-    from hexlit.api.boards import side_by_side as side_by_side
-    from hexlit.api.loading import load as load
-    from hexlit.api.machine import doctor as doctor
-    from hexlit.api.machine import measure as measure
-    from hexlit.api.machine import profiles as profiles
-    from hexlit.api.matches import match as match
-    from hexlit.api.records import games as games
-    from hexlit.api.runs import data as data
-    from hexlit.api.runs import train as train
-    from hexlit.api.searching import Search as Search
-    from hexlit.api.sweeps import sweep as sweep
-    from hexlit.errors import UsageError as UsageError
+    from hexlit.api.boards import Board, Solver, side_by_side
+    from hexlit.api.machine import doctor, measure, profiles
+    from hexlit.api.records import games, match
+    from hexlit.api.runs import data, train
+    from hexlit.api.searching import Search
+    from hexlit.api.sweeps import load, sweep
+    from hexlit.errors import UsageError
+
+__all__ = ["Board", "Search", "Solver", "UsageError", "data", "doctor", "games", "load", "match", "measure"]
+__all__ += ["profiles", "side_by_side", "sweep", "train"]
 
 __version__ = "0.2.0"
 
@@ -37,32 +33,23 @@ __version__ = "0.2.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _HOMES = {
-    "Board": "hexlit.api.boards",
-    "Search": "hexlit.api.searching",
-    "Solver": "hexlit.api.boards",
-    "UsageError": "hexlit.errors",
-    "data": "hexlit.api.runs",
-    "doctor": "hexlit.api.machine",
-    "games": "hexlit.api.records",
-    "load": "hexlit.api.loading",
-    "match": "hexlit.api.matches",
-    "measure": "hexlit.api.machine",
-    "profiles": "hexlit.api.machine",
-    "side_by_side": "hexlit.api.boards",
-    "sweep": "hexlit.api.sweeps",
-    "train": "hexlit.api.runs",
+    "hexlit.api.boards": ("Board", "Solver", "side_by_side"),
+    "hexlit.api.machine": ("doctor", "measure", "profiles"),
+    "hexlit.api.records": ("games", "match"),
+    "hexlit.api.runs": ("data", "train"),
+    "hexlit.api.searching": ("Search",),
+    "hexlit.api.sweeps": ("load", "sweep"),
+    "hexlit.errors": ("UsageError",),
 }
-"""Name -> its module."""
-
-__all__ = list(_HOMES)
+"""Module -> its public names."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'hexlit' has no attribute {name!r}; it has {', '.join(_HOMES)}")
-    found = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    for module, names in _HOMES.items():
+        if name in names:
+            globals()[name] = getattr(importlib.import_module(module), name)
+            return globals()[name]
+    raise AttributeError(f"module 'hexlit' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,9 @@ import difflib
 import gc
 import importlib
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from hexlit import __version__
@@ -20,13 +22,10 @@ HELP_FLAGS = {"-h", "--help"}
 
 def usage() -> str:
     """The text of `hexlit --help`, as wide as the terminal."""
-    import shutil  # neither a command nor completion needs these
-    import textwrap
-
     width = max(map(len, COMMANDS)) + 4
     columns = max(width + 20, shutil.get_terminal_size((80, 24)).columns)
-    rows = [(f"  {name}".ljust(width), summary) for name, summary in COMMANDS.items()]
-    table = "\n".join(textwrap.fill(f"{head}{text}", columns, subsequent_indent=" " * width) for head, text in rows)
+    rows = [f"{f'  {name}':{width}}{summary}" for name, summary in COMMANDS.items()]
+    table = "\n".join(textwrap.fill(row, columns, subsequent_indent=" " * width) for row in rows)
     return f"""hexlit {__version__}: research on the board game Hex
 
 usage: hexlit COMMAND [KEY=VALUE | GROUP=OPTION ...]
@@ -44,9 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130 interrupted."""
     gc.set_threshold(100_000)  # imports make a million objects, and they stay: a fifth faster with few searches
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if len(arguments) > 1 and arguments[0] in {*HELP_FLAGS, "help"} and arguments[1] in COMMANDS:  # hexlit help COMMAND
-        arguments = [arguments[1], "--help", *arguments[2:]]
-    if not arguments or arguments[0] in {*HELP_FLAGS, "help"}:
+    if arguments and arguments[0] in {*HELP_FLAGS, "help"}:  # hexlit help COMMAND
+        arguments = [*arguments[1:2], "--help", *arguments[2:]]
+    if not arguments or arguments[0] in HELP_FLAGS:
         print(usage())
         return 0
     if "--version" in arguments:
@@ -59,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     name, *overrides = arguments
     if name not in COMMANDS:
-        print(f"hexlit: {_unknown_command(name)}", file=sys.stderr)
+        near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5)
+        told = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(COMMANDS)}"
+        print(f"hexlit: unknown command {name!r}: {told}", file=sys.stderr)
         return 2
     if not HELP_FLAGS.isdisjoint(overrides):
         from hexlit.commands.manual.page import answer  # imports Hydra, but no torch
@@ -76,13 +77,6 @@ def _run(name: str, overrides: list[str]) -> int:
         return 130
 
 
-def _unknown_command(name: str) -> str:
-    near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5)
-    if near:
-        return f"unknown command {name!r}: did you mean {' or '.join(near)}?"
-    return f"unknown command {name!r}: choose from {', '.join(COMMANDS)}"
-
-
 def _complete(arguments: list[str]) -> int:
     """Answer the shell, which asks `hexlit -sc query=SHELL` with the line in COMP_LINE, by a script of Hydra's."""
     if not any(argument.startswith("query=") for argument in arguments):
@@ -94,15 +88,12 @@ def _complete(arguments: list[str]) -> int:
 
 def _offered(line: str) -> list[str]:
     """Completions of the last word of `line`, whose first word is the program."""
-    words = line.split()
-    if not line or line[-1].isspace():
-        words.append("")
-    _, *before, word = words if len(words) > 1 else [*words, ""]
+    words = [*line.split(), ""] if line[-1:].isspace() else line.split()
+    _, name, *before = [*words, ""] if len(words) < 2 else words
     if not before:
-        return [name for name in COMMANDS if name.startswith(word)]
-    name, *before = before
+        return [command for command in COMMANDS if command.startswith(name)]
     if name not in COMMANDS:
         return []
     from hexlit.commands.manual.completing import candidates
 
-    return candidates(name, before, word)
+    return candidates(name, before[:-1], before[-1])

@@ -10,12 +10,10 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-from hexlit.locks import alone
 
 log = logging.getLogger(__name__)
 
@@ -53,22 +51,18 @@ def write_text_atomic(path: Path, text: str) -> None:
         temporary.write_bytes(text.encode("utf-8"))
 
 
-def remove_temporary(folder: Path, *, below: bool = True) -> int:
-    """Remove the unfinished files of ended processes in (and `below`) `folder`; returns how many.
+def remove_temporary(folder: Path, *, below: bool = True) -> None:
+    """Remove the unfinished files of ended processes in (and `below`) `folder`.
 
     Call it when no process works there any more. It removes only regular files with the names of hexlit's own
     unfinished files; links are not followed. Raises `OSError` if one cannot be removed.
     """
-    count = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            if _UNFINISHED.fullmatch(name) and path.is_file() and not path.is_symlink():
-                path.unlink()
-                count += 1
+    for place, folders, names in os.walk(folder):
         if not below:
-            break
-    return count
+            folders.clear()
+        for path in (Path(place, name) for name in names if _UNFINISHED.fullmatch(name)):
+            if path.is_file() and not path.is_symlink():
+                path.unlink()
 
 
 def named_cache_folder() -> Path:
@@ -95,31 +89,6 @@ def cache_folder() -> Path:
         return named_cache_folder()
 
 
-def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
-    """Fill `folder` by `build`, unless it exists; of several processes at once, one builds and the others wait.
-
-    All files of `build` reach the disk before the folder gets its name. If it raises, nothing is left; the next call
-    removes the remains of a killed process. Folders beside each other are built one after the other.
-    """
-    if folder.exists():
-        return
-    with alone(folder.parent / ".lock"):
-        if folder.exists():
-            return
-        for torn in folder.parent.glob(".*.building"):
-            shutil.rmtree(torn)
-        temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.building")
-        temporary.mkdir()
-        try:
-            build(temporary)
-            for path in temporary.iterdir():
-                with path.open("rb+") as file:
-                    os.fsync(file.fileno())
-            temporary.rename(folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
 def write_json_atomic(path: Path, content: Any) -> None:
     """Write `content` as JSON with sorted keys, whole or not at all; see `plain`."""
     write_text_atomic(path, json.dumps(plain(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
@@ -139,16 +108,15 @@ def plain(value: Any) -> Any:
 
     Raises TypeError for types that JSON does not have.
     """
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, str | bool | int) or value is None:
-        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Path):
         return str(value)
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [plain(entry) for entry in value]
-    raise TypeError(f"a document holds a {type(value).__name__}, which JSON cannot say: {value!r}")
+    if not isinstance(value, str | bool | int | None):
+        raise TypeError(f"a document holds a {type(value).__name__}, which JSON cannot say: {value!r}")
+    return value

@@ -1,20 +1,15 @@
 """Locks on files: each has one holder, any end of the holder frees it, and a long wait for it is said."""
 
+import fcntl
 import logging
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from hexlit.errors import UsageError
-
-try:
-    import fcntl
-except ImportError:  # Windows: files are not held there
-    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
 
@@ -28,21 +23,19 @@ def hold(file: IO[Any]) -> bool:
     """Lock the open `file` until it is closed; False if another process holds it already.
 
     Any end of the process frees it.
+
+    Raises:
+        OSError: the file system has no locks.
     """
     try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return False
     return True
 
 
 def wait_to_hold(file: IO[Any]) -> None:
-    """As `hold`, but wait for other holders. After two seconds one warning names the file.
-
-    Raises:
-        OSError: the file system has no locks.
-    """
+    """As `hold`, but wait for other holders. After two seconds one warning names the file."""
     if hold(file):
         return
     message = "%s: another process holds this file; waiting until it is free"
@@ -68,8 +61,8 @@ def alone(path: Path) -> Iterator[None]:
         yield
 
 
-class FolderLock:
-    """The right to write in a folder, held until `release`, the end of a `with` block, or the end of the process.
+class FolderLock(ExitStack):
+    """The right to write in a folder, held until `close`, the end of a `with` block, or the end of the process.
 
     The file `.lock` stays in the folder: removing it could let two processes in.
     """
@@ -79,27 +72,15 @@ class FolderLock:
 
         Raises:
             UsageError: another process has it; the message says what it is `doing` there.
-            OSError: no file can be made there.
+            OSError: no file can be made there, or the file system has no locks.
         """
-        self._path = folder / LOCK
-        self._file = self._path.open("ab")
+        super().__init__()
+        self._file = self.enter_context((folder / LOCK).open("ab"))
         if not hold(self._file):
-            self._file.close()
+            self.close()
             raise UsageError(f"{folder}: another process is {doing} here; wait for its end, or end it")
 
     def stands(self) -> bool:
         """Whether the locked folder still exists; it may have been removed."""
-        try:
-            return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
-        except OSError:
-            return False
-
-    def release(self) -> None:
-        """Free the lock."""
-        self._file.close()
-
-    def __enter__(self) -> "FolderLock":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.release()
+        path = Path(self._file.name)
+        return path.exists() and os.path.samestat(os.fstat(self._file.fileno()), path.stat())

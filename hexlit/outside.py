@@ -5,10 +5,7 @@ To read the entry points takes a tenth of a second, so hexlit looks among its ow
 """
 
 from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+from importlib.metadata import EntryPoints, entry_points
 
 TASK_GROUP = "hexlit.tasks"
 """Tasks; each entry point leads to a `hexlit.commands.tasks.TaskEntry`."""
@@ -17,8 +14,6 @@ BLOCK_GROUP = "hexlit.blocks"
 
 
 @cache
-def entry_points_of(group: str) -> "EntryPoints":
+def entry_points_of(group: str) -> EntryPoints:
     """The entry points of `group`, none of them loaded; `names` has their names."""
-    from importlib.metadata import entry_points
-
     return entry_points(group=group)

@@ -81,10 +81,7 @@ def test_it_is_told_once(capsys: Captured) -> None:
         (
             "hexlit.accelerate.profile.build_profile",
             ["strength", "checkpoint=net.ckpt", "output=s", "pairs=3"],
-            [
-                "hexlit strength: interrupted; what was measured is in s",
-                "To continue: hexlit strength resume=s",
-            ],
+            ["hexlit strength: interrupted; what was measured is in s", "To continue: hexlit strength resume=s"],
         ),
     ],
 )

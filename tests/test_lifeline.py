@@ -5,13 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
-from hexlit.errors import UsageError
-from hexlit.lifeline import Lifeline, die_with_parent
+from hexlit.lifeline import Lifeline
 
 pytestmark = [pytest.mark.row("D9"), pytest.mark.skipif(os.name != "posix", reason="process groups")]
 
@@ -64,28 +62,15 @@ def family(kind: str) -> tuple[subprocess.Popen[str], list[psutil.Process]]:
     return parent, [psutil.Process(int(number)) for number in parent.stdout.readline().split()]
 
 
-def test_the_kill_of_the_parent_ends_the_child_and_its_workers() -> None:
-    parent, (child, worker, sibling) = family("leader")
+@pytest.mark.parametrize("kind", ["leader", "member"])
+def test_the_kill_of_the_parent_ends_the_child_and_the_group_that_it_leads(kind: str) -> None:
+    parent, (child, worker, sibling) = family(kind)
     try:
         assert lives(child)
-        assert lives(worker)
         parent.kill()
         parent.wait()
-        assert ended(child, worker)
-        assert lives(sibling)
-    finally:
-        for process in (child, worker, sibling):
-            if lives(process):
-                process.kill()
-
-
-def test_a_child_that_leads_no_group_ends_alone() -> None:
-    parent, (child, worker, sibling) = family("member")
-    try:
-        parent.kill()
-        parent.wait()
-        assert ended(child)
-        assert lives(worker)
+        assert ended(child, *([worker] if kind == "leader" else []))
+        assert lives(worker) == (kind == "member")
         assert lives(sibling)
     finally:
         for process in (child, worker, sibling):
@@ -112,17 +97,6 @@ def test_a_child_that_ends_first_ends_well() -> None:
         child = begin(lifeline, "print(input())")
         assert child.communicate("done\n")[0] == "done\n"
         assert child.returncode == 0
-    lifeline.close()
-    with pytest.raises(ValueError, match="closed"):
-        lifeline.fileno()
-
-
-def test_closing_the_lifeline_ends_the_child() -> None:
-    with Lifeline() as lifeline:
-        child = begin(lifeline, "print('ready', flush=True); input()")
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-    assert child.wait(20) == -signal.SIGKILL
 
 
 def test_one_child_does_not_hold_the_line_of_another() -> None:
@@ -137,10 +111,3 @@ def test_one_child_does_not_hold_the_line_of_another() -> None:
         assert second.poll() is None
         assert second.communicate("\n")[0] == ""
         assert second.returncode == 0
-
-
-def test_what_is_no_pipe_is_refused(tmp_path: Path) -> None:
-    with (tmp_path / "file").open("w") as file, pytest.raises(UsageError, match="no descriptor of a pipe"):
-        die_with_parent(file.fileno())
-    with pytest.raises(UsageError, match="no descriptor of a pipe"):
-        die_with_parent(9999)

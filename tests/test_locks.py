@@ -1,7 +1,6 @@
 """A process that waits for a lock says so."""
 
 import logging
-import os
 import signal
 import subprocess
 import sys
@@ -14,10 +13,6 @@ import pytest
 
 from hexlit import locks
 from hexlit.locks import alone, hold
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="files are held by flock")
-
-"""Only there the holder is known."""
 
 HOLDER = """
 import sys, time
@@ -45,10 +40,7 @@ def holder(lock: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_wait_is_said_once_and_ends_with_the_holder(
-    lock: Path,
-    holder: subprocess.Popen[str],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    lock: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Also for a holder that was stopped by Ctrl-Z: only the advised signal ends it."""
     monkeypatch.setattr(locks, "SAID_AFTER", 0.01)

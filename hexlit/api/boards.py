@@ -1,9 +1,12 @@
 """Pictures that a notebook shows, and that can be kept as files."""
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from math import isqrt
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +15,33 @@ from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex import board as rules
 from hexlit.hex import solver as exact
-from hexlit.hex.board import Board as Position
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board_svg import BAD, MARK, CellNote, board_svg, share_notes, value_notes
 
-IN_ONE_ROW = 3
-"""Pictures that stay in one row, however narrow the page is."""
 GAP = 16
-"""Pixels between the pictures of a file."""
+"""Pixels between pictures side by side."""
 
 
-class Drawn(Protocol):
-    """Whatever a notebook shows as SVG."""
+class Drawn:
+    """What a notebook shows as a picture."""
 
-    def _repr_svg_(self) -> str: ...
+    def picture(self) -> "Picture":
+        """The picture that a notebook shows."""
+        raise NotImplementedError
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
 
+@dataclass
 class Picture:
     """A picture as SVG."""
 
-    def __init__(self, svg: str) -> None:
-        """Of the document `svg`."""
-        self.svg = svg
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
 
     def save(self, path: str | Path) -> Path:
         """Write the picture to `path`, which ends in `.svg`; returns it.
@@ -48,75 +55,29 @@ class Picture:
         write_text_atomic(path, self.svg)
         return path
 
-    def _repr_svg_(self) -> str:
-        return self.svg
 
-
-class Row:
-    """Pictures side by side; they break into lines where there is no room."""
-
-    def __init__(self, pictures: list[str]) -> None:
-        """Of SVG documents."""
-        self.pictures = pictures
-
-    def save(self, path: str | Path) -> Path:
-        """Write all of them in one row to `path`, which ends in `.svg`; returns it.
-
-        Raises:
-            UsageError: the name says another format.
-        """
-        inner, left, height = [], 0, 0
-        for svg in map(without_declaration, self.pictures):
-            inner.append(svg.replace("<svg ", f"<svg x='{left}' ", 1))
-            left, height = left + width_of(svg) + GAP, max(height, height_of(svg))
-        size = f"viewBox='0 0 {left - GAP} {height}' width='{left - GAP}' height='{height}'"
-        return Picture(f"<svg xmlns='http://www.w3.org/2000/svg' {size}>\n{''.join(inner)}</svg>\n").save(path)
-
-    def _repr_html_(self) -> str:
-        # With less room all shrink by the same factor; pictures beyond a full row continue in the next.
-        wrap = "nowrap" if len(self.pictures) <= IN_ONE_ROW else "wrap"
-        cells = "".join(
-            f"<div style='flex:0 1 {width_of(svg)}px;min-width:0'>{without_declaration(svg)}</div>"
-            for svg in self.pictures
-        )
-        return f"<div style='display:flex;flex-wrap:{wrap};gap:12px;align-items:flex-start'>{cells}</div>"
-
-
-def side_by_side(*drawn: Drawn) -> Row:
-    """Boards, games, searches and pictures in one row.
+def side_by_side(*drawn: Drawn | Picture) -> Picture:
+    """Boards, games, searches and pictures in one row, as one picture.
 
     >>> import hexlit
     >>> row = hexlit.side_by_side(hexlit.Board(3), hexlit.Board(3, moves="b2"))
-    >>> row._repr_html_().count("<svg")
+    >>> row.svg.count("<svg") - 1
     2
     """
-    return Row([one._repr_svg_() for one in drawn])
-
-
-def without_declaration(svg: str) -> str:
-    """The element of an SVG document, as it may stand in HTML."""
-    return re.sub(r"\A.*?(?=<svg)", "", svg, flags=re.DOTALL)
-
-
-def width_of(svg: str) -> int:
-    """The width of an SVG document in pixels."""
-    return _length(svg, "width")
-
-
-def height_of(svg: str) -> int:
-    """The height of an SVG document in pixels."""
-    return _length(svg, "height")
-
-
-def _length(svg: str, name: str) -> int:
-    result = re.search(rf"<svg[^>]*\s{name}=['\"]([0-9.]+)", svg)
-    return 0 if result is None else round(float(result[1]))
+    inner, left, height = "", 0, 0
+    for svg in (one._repr_svg_() for one in drawn):
+        whole = ElementTree.fromstring(svg)
+        inner += svg[svg.index("<svg ") :].replace("<svg ", f"<svg x='{left}' ", 1)
+        width, tall = (round(float(whole.get(side, "0").removesuffix("pt"))) for side in ("width", "height"))
+        left, height = left + width + GAP, max(height, tall)
+    size = f"viewBox='0 0 {left - GAP} {height}' width='{left - GAP}' height='{height}'"
+    return Picture(f"<svg xmlns='http://www.w3.org/2000/svg' {size}>\n{inner}</svg>\n")
 
 
 NAMES = {1: "Black", -1: "White"}
 
 
-class Board(rules.Board):
+class Board(rules.Board, Drawn):
     """A game of Hex from the empty board: play, take back, look; a notebook draws it.
 
     Moves are names such as `"b2"` or cell indices (`row * size + column`). With the swap rule, White's first move
@@ -148,7 +109,7 @@ class Board(rules.Board):
 
     def play(self, move: int | str) -> Self:
         """Play `move` for the player to move; raises `UsageError` when it is not legal."""
-        return super().play(parse_cell(move, self.size) if isinstance(move, str) else move)
+        return super().play(self._cell(move))
 
     def after(self, *moves: int | str) -> Self:
         """Another board with these moves played, too; this one stays as it is.
@@ -157,10 +118,7 @@ class Board(rules.Board):
         >>> hexlit.Board(3, moves="b2").after("a1").names
         ['b2', 'a1']
         """
-        board = type(self)(self.size, swap=self.swap, moves=self.moves)
-        for move in moves:
-            board.play(move)
-        return board
+        return type(self)(self.size, swap=self.swap, moves=[*self.moves, *map(self._cell, moves)])
 
     def picture(
         self,
@@ -193,63 +151,63 @@ class Board(rules.Board):
             notes |= value_notes(values)
         if numbers:
             notes |= {cell: CellNote(str(ply)) for ply, cell in enumerate(stone_cells(self.moves, self.size), 1)}
-        for mark in marks:
-            cell = parse_cell(mark, self.size) if isinstance(mark, str) else int(mark)
-            before = notes.get(cell, CellNote())
-            notes[cell] = CellNote(before.text, before.shade, MARK)
+        for cell in map(self._cell, marks):
+            notes[cell] = replace(notes.get(cell, CellNote()), ring=MARK)
         last = stone_cells(self.moves, self.size)[-1] if self.moves else None
-        caption = self._whose_turn() if caption is None else caption
+        if caption is None:
+            caption = f"{NAMES[self.winner]} has won" if self.winner else f"{NAMES[self.to_move]} to move"
         return Picture(board_svg(self.cells, self.size, notes=notes, last=last, title=title, caption=caption))
 
-    def _whose_turn(self) -> str:
-        return f"{NAMES[self.winner]} has won" if self.winner else f"{NAMES[self.to_move]} to move"
-
-    def _repr_svg_(self) -> str:
-        return self.picture().svg
+    def _cell(self, move: int | str) -> int:
+        return parse_cell(move, self.size) if isinstance(move, str) else int(move)
 
 
-class OpeningMap:
+def pictured(board: rules.Board) -> Board:
+    """The same game, as a notebook draws it."""
+    return board if isinstance(board, Board) else Board(board.size, swap=board.swap, moves=board.moves)
+
+
+@dataclass(eq=False)
+class OpeningMap(Drawn):
     """The value of each first move of Black.
 
     Attributes:
-        size: rows of the board.
         values: float `[size*size]`, for Black, in [-1, 1]; of an exact map 1 (wins) and -1.
-        truth: bool `[size*size]`, whether Black wins with best play; None where that is not known.
         judge: who says so.
+        truth: bool `[size*size]`, whether Black wins with best play; None where that is not known.
+        size: rows of the board.
     """
 
-    def __init__(self, values: NDArray[np.floating], judge: str, truth: Sequence[bool] | None = None) -> None:
-        """Of `values` as above."""
-        self.values = np.asarray(values, np.float64)
-        self.size = int(len(self.values) ** 0.5)
-        self.truth = None if truth is None else np.asarray(truth, np.bool_)
-        self.judge = judge
+    values: NDArray[np.floating]
+    judge: str
+    truth: NDArray[np.bool_] | None = None
+
+    @property
+    def size(self) -> int:
+        return isqrt(len(self.values))
 
     @property
     def wrong(self) -> list[str]:
         """The first moves that are judged wrong, by name; empty where the truth is not known."""
-        if self.truth is None:
-            return []
-        return [format_cell(int(cell), self.size) for cell in np.flatnonzero((self.values > 0) != self.truth)]
+        wins = self.values > 0
+        wrong = np.flatnonzero(wins != (wins if self.truth is None else self.truth))
+        return [format_cell(int(cell), self.size) for cell in wrong]
 
     def picture(self, title: str = "") -> Picture:
         """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong has a red ring."""
         exact = self.truth is None and bool(np.isin(self.values, (-1.0, 1.0)).all())
-        notes = value_notes({cell: float(value) for cell, value in enumerate(self.values)})
+        notes = value_notes(dict(enumerate(self.values.tolist())))
         if exact:
-            words = {cell: "wins" if value > 0 else "loses" for cell, value in enumerate(self.values)}
-            notes = {cell: CellNote(words[cell], note.shade) for cell, note in notes.items()}
+            notes = {
+                cell: replace(note, text="wins" if self.values[cell] > 0 else "loses") for cell, note in notes.items()
+            }
         for name in self.wrong:
-            cell = Board(self.size, moves=name).moves[0]
-            notes[cell] = CellNote(notes[cell].text, notes[cell].shade, BAD)
-        right = "" if self.truth is None else f"; {self.size**2 - len(self.wrong)} of {self.size**2} are right"
+            cell = parse_cell(name, self.size)
+            notes[cell] = replace(notes[cell], ring=BAD)
+        right = "" if self.truth is None else f"; {len(notes) - len(self.wrong)} of {len(notes)} are right"
         legend = "exact" if exact else f"percent for Black: blue wins, red loses{right}"
-        empty = np.zeros(self.size**2, np.int8)
         title = title or f"Black's first move: {self.judge}"
-        return Picture(board_svg(empty, self.size, notes=notes, title=title, caption=legend))
-
-    def _repr_svg_(self) -> str:
-        return self.picture().svg
+        return Picture(board_svg(Board(self.size).cells, self.size, notes=notes, title=title, caption=legend))
 
 
 class Solver:
@@ -265,16 +223,13 @@ class Solver:
     """
 
     def __init__(self) -> None:
-        """Keeps what it has proved, for each size of the board."""
-        self._solvers: dict[int, exact.Solver] = {}
+        self._of = cache(exact.Solver)  # each keeps what it has proved, for a size of the board
 
-    def solve(self, board: Position) -> "Solved":
+    def solve(self, board: rules.Board) -> "Solved":
         """Solve the position; raises `UsageError` where the game is over, or the board too large."""
         if board.winner:
             raise UsageError(f"the game is over, {NAMES[board.winner]} has won")
-        result = self._of(board.size).solve(board.cells, board.to_move)
-        shown = board if isinstance(board, Board) else Board(board.size, swap=board.swap, moves=board.moves)
-        return Solved(shown, result)
+        return Solved(pictured(board), self._of(board.size).solve(board.cells, board.to_move))
 
     def openings(self, size: int) -> OpeningMap:
         """Whether each first move of Black wins; boards of 5 rows take a moment, of 7 half a minute.
@@ -289,13 +244,9 @@ class Solver:
         won = [not solver.wins(cells, -1) for cells in np.eye(size * size, dtype=np.int8)]
         return OpeningMap(np.where(won, 1.0, -1.0), "the exact solver")
 
-    def _of(self, size: int) -> exact.Solver:
-        if size not in self._solvers:
-            self._solvers[size] = exact.Solver(size)
-        return self._solvers[size]
 
-
-class Solved:
+@dataclass(eq=False)
+class Solved(Drawn):
     """The exact value of a position; a notebook draws the board with the winning moves in green rings.
 
     Attributes:
@@ -303,10 +254,8 @@ class Solved:
         solution: the solver's answer, with its effort: `nodes` and `seconds`.
     """
 
-    def __init__(self, board: Board, solution: exact.Solution) -> None:
-        """As above."""
-        self.board = board
-        self.solution = solution
+    board: Board
+    solution: exact.Solution
 
     @property
     def winner(self) -> str:
@@ -318,9 +267,10 @@ class Solved:
         """Every winning move of the player to move, by name; none where it loses."""
         return [format_cell(move, self.board.size) for move in self.solution.winning_moves]
 
-    def _repr_svg_(self) -> str:
+    def picture(self) -> Picture:
+        """The board with the winning moves in green rings."""
         mover = NAMES[self.board.to_move]
         moves = f"{len(self.moves)} of {len(self.board.legal_moves())} moves win" if self.moves else "every move loses"
         effort = f"{self.solution.nodes:,} positions in {self.solution.seconds:.3f} s"
         title = f"{self.winner} wins; {mover} to move: {moves}"
-        return self.board.picture(marks=self.solution.winning_moves, title=title, caption=f"exact, {effort}").svg
+        return self.board.picture(marks=self.solution.winning_moves, title=title, caption=f"exact, {effort}")

@@ -1,26 +1,21 @@
 """The overrides of a command, as Python says them."""
 
 import io
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.host import in_notebook
 from hexlit.errors import UsageError
-from hexlit.extras import install
-from hexlit.tuning.space import quoted
+from hexlit.extras import require
+from hexlit.tuning.space import render
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
-
-_PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
-_MEANS_SOMETHING = {"true", "false", "null", "none", "nan", "inf"}
 
 
 def overrides(given: Sequence[str], named: Mapping[str, Any]) -> list[str]:
@@ -37,36 +32,20 @@ def overrides(given: Sequence[str], named: Mapping[str, Any]) -> list[str]:
     for one in given:
         if not isinstance(one, str):
             raise UsageError(f"{one!r} is not an override: write 'KEY=VALUE', or KEY=VALUE as Python has it")
-    return [*given, *(f"{name}={value_text(name, value)}" for name, value in named.items())]
+    return [*given, *(render(name, _plain(value)) for name, value in named.items())]
 
 
-def value_text(name: str, value: Any) -> str:
-    """`value` as an override of the setting `name` writes it.
-
-    Raises:
-        UsageError: the command line has no such kind of value.
-    """
+def _plain(value: Any) -> Any:
     value = getattr(value, "folder", value)
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str | Path):
-        word = str(value)
-        return word if _PLAIN_WORD.fullmatch(word) and word.lower() not in _MEANS_SOMETHING else quoted(word)
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{value_text(name, one)}" for key, one in value.items()) + "}"
-    if isinstance(value, Sequence):
-        return "[" + ",".join(value_text(name, one) for one in value) + "]"
-    if hasattr(value, "item"):  # a number of NumPy
-        return value_text(name, value.item())
-    raise UsageError(f"{name}={value!r}: a number, a text, true or false, a list or a mapping is needed")
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, Path) else value
 
 
-def frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> "pd.DataFrame":
-    """A data frame of `rows`; with `columns` these alone, also where there are no rows.
+def frame(rows: Iterable[Any], columns: Iterable[str] | None = None) -> "pd.DataFrame":
+    """A data frame of `rows`, mappings or tuples; with `columns` these alone, also where there are no rows.
 
     Raises:
         UsageError: pandas is not installed.
@@ -74,22 +53,9 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = Non
     return pandas_here().DataFrame(list(rows), columns=None if columns is None else list(columns))
 
 
-def frame_of_csv(path: Path) -> "pd.DataFrame":
-    """The table in `path`; an empty one where there is no such file.
-
-    Raises:
-        UsageError: pandas is not installed.
-    """
-    pandas = pandas_here()
-    if not path.is_file() or not path.stat().st_size:
-        return pandas.DataFrame()
-    return pandas.read_csv(path)
-
-
 def pandas_here() -> Any:
     """The package pandas; raises `UsageError` where it is not installed."""
-    if find_spec("pandas") is None:
-        raise UsageError(f"data frames need pandas, which is not installed: {install('notebooks')}")
+    require("data frames", {"pandas": "pandas"}, "notebooks")
     import pandas
 
     return pandas
@@ -103,37 +69,27 @@ def console_for(quiet: bool) -> "Iterator[Console]":
     if quiet:
         yield Console(file=io.StringIO(), highlight=False, force_jupyter=False)
     elif in_notebook():
-        with _ChangingLine() as line:
-            yield Console(file=line, highlight=False, force_jupyter=False, force_terminal=False, width=100)  # type: ignore[arg-type]
+        line = _ChangingLine()
+        yield Console(file=line, highlight=False, force_jupyter=False, force_terminal=False, width=100)  # type: ignore[arg-type]
+        line.show("")
     else:
         yield Console(file=sys.stdout, highlight=False)
 
 
 class _ChangingLine(io.TextIOBase):
-    """A file whose last line a notebook shows, in place of the one before; gone when the work has ended well."""
+    """A file whose last line a notebook shows, in place of the one before."""
 
     def __init__(self) -> None:
-        self._shown: Any = None
-
-    def __enter__(self) -> "_ChangingLine":
         from IPython.display import HTML, display
 
-        self._shown = display(HTML(""), display_id=True)
-        return self
-
-    def __exit__(self, *stop: Any) -> None:
-        if stop[0] is None:
-            self._show("")
+        self._html, self._display = HTML, display(HTML(""), display_id=True)
 
     def write(self, text: str) -> int:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if lines:
-            self._show(lines[-1])
+        for line in [line for line in text.splitlines() if line.strip()][-1:]:
+            self.show(line)
         return len(text)
 
-    def _show(self, line: str) -> None:
-        from IPython.display import HTML
-
-        if self._shown is not None:
-            look = "font-family:monospace;font-size:90%;opacity:0.75"
-            self._shown.update(HTML(f"<div style='{look}'>{escape(line)}</div>" if line else ""))
+    def show(self, line: str) -> None:
+        """Show this line alone."""
+        look = "font-family:monospace;font-size:90%;opacity:0.75"
+        self._display.update(self._html(f"<div style='{look}'>{escape(line)}</div>" if line else ""))

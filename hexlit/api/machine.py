@@ -1,7 +1,10 @@
 """`hexlit.doctor`: devices, precisions, memory and versions of this machine."""
 
-from dataclasses import asdict
+import io
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
 
 from hexlit.api.interface import frame, overrides, pandas_here
 from hexlit.bench.config import BenchConfig
@@ -12,6 +15,10 @@ from hexlit.commands.in_process import settings_of, untouched_process
 from hexlit.commands.manual.taken import of_train
 from hexlit.commands.tasks import register
 from hexlit.commands.train import whole_arguments
+from hexlit.reporting.bench import bench_page
+from hexlit.reporting.doctor import doctor_page
+from hexlit.reporting.html import notebook
+from hexlit.reporting.text import show
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ SHOWN_SETTINGS = (
 """Rows of `profiles`, as the section `accelerator` names them."""
 
 
+@dataclass(repr=False)
 class Checkup:
     """Findings on this machine; a notebook shows the report of `hexlit doctor`.
 
@@ -33,9 +41,7 @@ class Checkup:
         found: all of it, the plain values of `hexlit doctor json=true`.
     """
 
-    def __init__(self, found: dict[str, Any]) -> None:
-        """As above."""
-        self.found = found
+    found: dict[str, Any]
 
     @property
     def devices(self) -> "pd.DataFrame":
@@ -45,30 +51,17 @@ class Checkup:
     @property
     def versions(self) -> "pd.DataFrame":
         """`package` and `version` of all that counts; None where it is not installed."""
-        return frame(
-            [{"package": name, "version": version} for name, version in self.found["versions"].items()],
-            ("package", "version"),
-        )
+        return frame(self.found["versions"].items(), ("package", "version"))
 
     def __str__(self) -> str:
         """The report of `hexlit doctor`."""
-        import io
-
-        from rich.console import Console
-
-        from hexlit.reporting.doctor import doctor_page
-        from hexlit.reporting.text import show
-
-        text = io.StringIO()
         # A kernel asks for colours, which HTML does not show.
-        console = Console(file=text, width=110, color_system=None, force_jupyter=False, force_terminal=False)
-        show(doctor_page(self.found), console)
-        return text.getvalue()
+        console = Console(file=io.StringIO(), width=110, color_system=None, force_jupyter=False, force_terminal=False)
+        with console.capture() as text:
+            show(doctor_page(self.found), console)
+        return text.get()
 
     def _repr_html_(self) -> str:
-        from hexlit.reporting.doctor import doctor_page
-        from hexlit.reporting.html import notebook
-
         return notebook(doctor_page(self.found))
 
 
@@ -92,13 +85,10 @@ def profiles(*arguments: str, **settings: Any) -> "pd.DataFrame":
     with untouched_process():
         result = every_profile(chosen.hardware, chosen.device_defaults)
     columns = {
-        kind: {
-            "on this machine": "no" if missing else "yes",
-            **{name: getattr(profile, name) for name in SHOWN_SETTINGS},
-        }
+        kind: ["no" if missing else "yes", *(getattr(profile, name) for name in SHOWN_SETTINGS)]
         for kind, (profile, missing) in result.items()
     }
-    return pandas_here().DataFrame(columns)
+    return pandas_here().DataFrame(columns, index=["on this machine", *SHOWN_SETTINGS], dtype=object)
 
 
 def doctor(compile: bool = False) -> Checkup:
@@ -119,6 +109,7 @@ def doctor(compile: bool = False) -> Checkup:
         return Checkup(inspect_machine(compile=compile, fused_obstacle=fused_obstacle))
 
 
+@dataclass
 class Bench:
     """The results of one measurement.
 
@@ -126,9 +117,7 @@ class Bench:
         report: all of it.
     """
 
-    def __init__(self, report: "Report") -> None:
-        """As above."""
-        self.report = report
+    report: "Report"
 
     @property
     def lines(self) -> "pd.DataFrame":
@@ -141,9 +130,6 @@ class Bench:
         return list(self.report.said)
 
     def _repr_html_(self) -> str:
-        from hexlit.reporting.bench import bench_page
-        from hexlit.reporting.html import notebook
-
         return notebook(bench_page(self.report))
 
 
@@ -164,12 +150,9 @@ def measure(*arguments: str, **settings: Any) -> Bench:
     hexlit.errors.UsageError: what=nothing: choose one of games, search, forward, ...
     """
     with untouched_process():
-        return Bench(_report(overrides(arguments, settings)))
-
-
-def _report(argv: list[str]) -> "Report":
-    if not of_train(argv):
-        return measured(settings_of("bench", [argument for argument in argv if argument != "task=hex"], BenchConfig))
-    register(argv)
-    own, rest = settings_apart(argv, OWN_KEYS, "bench")
-    return measured(typed(own, BenchConfig), settings_of("bench_task", rest, RunConfig))
+        argv = overrides(arguments, settings)
+        if not of_train(argv):
+            return Bench(measured(settings_of("bench", [one for one in argv if one != "task=hex"], BenchConfig)))
+        register(argv)
+        own, rest = settings_apart(argv, OWN_KEYS, "bench")
+        return Bench(measured(typed(own, BenchConfig), settings_of("bench_task", rest, RunConfig)))

@@ -1,22 +1,37 @@
-"""`hexlit.games`: recorded games of any format, and stores of them, as data frames and pictures."""
+"""`hexlit.games` and `hexlit.match`: recorded games, stores of them and matches, as data frames and pictures."""
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hexlit.api.boards import NAMES, Board
-from hexlit.api.interface import frame
+from omegaconf import DictConfig
+
+from hexlit.api.boards import NAMES, Board, Drawn, Picture
+from hexlit.api.interface import console_for, frame, overrides, pandas_here
+from hexlit.api.runs import Model
+from hexlit.arena.matches import ArenaGame
+from hexlit.arena.tournament import GameLog, recorded
+from hexlit.commands.application import typed
+from hexlit.commands.in_process import call
+from hexlit.commands.match import MatchConfig
 from hexlit.errors import UsageError
+from hexlit.files import read_json
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
-from hexlit.hex.records.game import RecordError
+from hexlit.hex.records.game import RecordError, as_record
 from hexlit.reporting.board import ShownGame, result_of
 from hexlit.reporting.board_svg import game_svg
-from hexlit.reporting.page import Notes, Page
+from hexlit.reporting.games import overview_page
+from hexlit.reporting.html import notebook
+from hexlit.reporting.match import match_page
 from hexlit.selfplay.exporting import Overview, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games
 from hexlit.selfplay.sources import GameReader
 from hexlit.settings import check_word
+from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +39,7 @@ if TYPE_CHECKING:
 COLUMNS = ("size", "black", "white", "winner", "ending", "plies", "swap", "moves", "source")
 
 
-class Game:
+class Game(Drawn):
     """One game; a notebook draws it with numbered stones.
 
     Attributes:
@@ -59,12 +74,12 @@ class Game:
 
     def board(self, ply: int | None = None) -> Board:
         """The board after `ply` moves, None for those that are shown."""
-        ply = self._ply if ply is None else ply
-        moves = [int(move) for move in self.at(ply).record.moves[:ply]]
+        moves = self.record.moves[: self._ply if ply is None else self.at(ply)._ply].tolist()
         return Board(self.size, swap=self.size**2 in moves, moves=moves)
 
-    def _repr_svg_(self) -> str:
-        return game_svg(ShownGame(self.record, self._ply, {}))
+    def picture(self) -> Picture:
+        """The board with numbered stones."""
+        return Picture(game_svg(ShownGame(self.record, self._ply, {})))
 
 
 class Games(Sequence[Game]):
@@ -91,27 +106,13 @@ class Games(Sequence[Game]):
         result = self._records[number]
         return [Game(one) for one in result] if isinstance(number, slice) else Game(result)
 
-    def __iter__(self) -> Iterator[Game]:
-        """The games in their order."""
-        return map(Game, self._records)
-
     @property
     def frame(self) -> "pd.DataFrame":
         """A row a game: `size`, `black`, `white`, `winner`, `ending`, `plies`, `swap`, `moves`, `source`."""
-        rows = [
-            {
-                "size": one.size,
-                "black": one.black,
-                "white": one.white,
-                "winner": NAMES.get(one.winner, ""),
-                "ending": one.ending.value,
-                "plies": len(one.moves),
-                "swap": swap_of(one),
-                "moves": format_moves(one.moves.tolist(), one.size),
-                "source": one.source,
-            }
-            for one in self._records
-        ]
+        rows = []
+        for one in self._records:
+            ends = NAMES.get(one.winner, ""), one.ending.value, len(one.moves), swap_of(one)
+            rows.append((one.size, one.black, one.white, *ends, format_moves(one.moves.tolist(), one.size), one.source))
         return frame(rows, COLUMNS)
 
     def statistics(self, opening_plies: int = 2, most: int = 10) -> dict[str, Any]:
@@ -144,13 +145,11 @@ class Games(Sequence[Game]):
         return Stored(Path(target), result.as_json())
 
     def _repr_html_(self) -> str:
-        from hexlit.reporting.games import overview_page
-        from hexlit.reporting.html import notebook
-
-        none = Page("", "", [], [Notes([f"0 games; {len(self.unreadable):,} cannot be read"])])
-        return notebook(overview_page(self.statistics(most=3)) if self._records else none)
+        none = f"0 games; {len(self.unreadable):,} cannot be read"
+        return notebook(overview_page(self.statistics(most=3))) if self._records else none
 
 
+@dataclass(repr=False)
 class Stored:
     """The account of an import.
 
@@ -159,27 +158,18 @@ class Stored:
         account: how many games were read, imported and dropped, and why; as in `import.json`.
     """
 
-    def __init__(self, folder: Path, account: dict[str, Any]) -> None:
-        """As above."""
-        self.folder = folder
-        self.account = account
+    folder: Path
+    account: dict[str, Any]
 
     @property
     def dropped(self) -> "pd.DataFrame":
         """`reason`, `games`, and in `first` where the first of them stands."""
-        rows = [
-            {"reason": reason, "games": one["count"], "first": one["place"]}
-            for reason, one in self.account["dropped"].items()
-        ]
+        rows = [(reason, one["count"], one["place"]) for reason, one in self.account["dropped"].items()]
         return frame(rows, ("reason", "games", "first"))
 
     def __repr__(self) -> str:
-        account = self.account
-        dropped = account["read"] - account["imported"]
-        return (
-            f"{account['read']:,} games read, {account['imported']:,} new, {dropped:,} dropped; "
-            f"{account['in_store']:,} in {self.folder}"
-        )
+        read, new, there = (self.account[name] for name in ("read", "imported", "in_store"))
+        return f"{read:,} games read, {new:,} new, {read - new:,} dropped; {there:,} in {self.folder}"
 
 
 def games(*sources: str | Path) -> Games:
@@ -203,3 +193,108 @@ def games(*sources: str | Path) -> Games:
     if not sources:
         raise UsageError("games: name a file or a folder")
     return Games([Path(source) for source in sources])
+
+
+class Match:
+    """A match, read from its folder; a notebook shows the ratings.
+
+    Attributes:
+        folder: the folder of the match.
+        document: the content of `match.json`.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """The match in `folder`.
+
+        Raises:
+            UsageError: there is none, or it has not come to its end.
+        """
+        self.folder = Path(folder)
+        self.document = read_json(self.folder / "match.json")
+        if not self.document:
+            raise UsageError(f"{self.folder}: no match that has come to its end (it has no match.json)")
+
+    @property
+    def ratings(self) -> "pd.DataFrame":
+        """The players, best first: `name`, `elo`, `low` and `high` (95% interval), `games`, `wins`, `score`."""
+        return frame(self.document["players"], ("name", "elo", "low", "high", "games", "wins", "score"))
+
+    @property
+    def cross(self) -> "pd.DataFrame":
+        """Wins of the player of a row against that of a column; empty where they did not meet."""
+        cells = self.document["cross"]
+        wins = {name: {other: cell["wins"] for other, cell in row.items()} for name, row in cells.items()}
+        return pandas_here().DataFrame(wins).T.reindex(index=cells, columns=cells).rename_axis("player").astype("Int64")
+
+    @property
+    def games(self) -> "pd.DataFrame":
+        """Every game: `pair`, `black`, `white`, `winner` (a name), `ending`, `plies`, `opening`, `moves`."""
+        rows = []
+        for one in self._games:
+            moves = format_moves(one.moves, self.document["board"])
+            ends = one.ending.value, len(one.moves), one.opening, moves
+            rows.append((one.pair, one.black, one.white, one.won_by, *ends))
+        return frame(rows, ("pair", "black", "white", "winner", "ending", "plies", "opening", "moves"))
+
+    @property
+    def sgf(self) -> Path:
+        """The file with all games, which any Hex program reads."""
+        return self.folder / "games.sgf"
+
+    def __len__(self) -> int:
+        """Number of games."""
+        return len(self._games)
+
+    def __getitem__(self, number: int) -> Game:
+        """A game by its row in `games`; a notebook draws it."""
+        return Game(as_record(recorded(self._games[number], self.document["board"])))
+
+    @cached_property
+    def _games(self) -> list[ArenaGame]:
+        return GameLog(self.folder / "games.csv", self.document["board"]).games
+
+    def _repr_html_(self) -> str:
+        return notebook(match_page(self.document, where=str(self.folder)))
+
+
+def match(
+    players: Sequence[str | Model] | Mapping[str, str | Model], *arguments: str, quiet: bool = False, **settings: Any
+) -> Match:
+    """Play a match as `hexlit match` does with the same settings, in this process.
+
+    Args:
+        players: two or more: lines as on the command line (`"rollouts simulations=100"`, `"random"`), models, or what
+            `Model.player` gives; or a mapping from names to these.
+        arguments: overrides as on the command line, such as `"openings.plies=1"`.
+        quiet: show nothing meanwhile.
+        settings: overrides with values of Python: `board`, `pairs` (openings, each played twice), `swap`, `seed`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> played = hexlit.match({"one": "random", "two": "random"}, board=3, pairs=2, quiet=True)
+    >>> len(played), sorted(played.ratings["name"])
+    (4, ['one', 'two'])
+    >>> hexlit.match(["random"])
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: players: 1 of them; a match needs two or more
+    """
+    if isinstance(players, str):
+        raise UsageError(f"players={players}: a list is needed, such as ['random', 'rollouts']")
+    # Names come first, as a foreign program's command line comes last.
+    named = (
+        [(f"name={shlex.quote(name)} ", one) for name, one in players.items()] if isinstance(players, Mapping) else []
+    )
+    named = named or [("", one) for one in players]
+    lines = [name + (one.player() if isinstance(one, Model) else one) for name, one in named]
+    argv = [f"players=[{','.join(map(quoted, lines))}]", *overrides(arguments, settings)]
+    from hexlit.commands.match_run import play_match
+
+    with console_for(quiet) as console:
+
+        def task(config: DictConfig) -> Path:
+            return play_match(config, typed(config, MatchConfig), console)
+
+        return Match(call(task, "match", argv))

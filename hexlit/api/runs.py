@@ -1,6 +1,5 @@
-"""Examples of a task as data frames: the data that a run reads, and what its network says of them."""
+"""Runs and models: training, data frames of figures and examples, predictions, searches."""
 
-import json
 import shlex
 from collections.abc import Sequence
 from functools import cached_property
@@ -8,18 +7,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
 
 from hexlit.api.boards import OpeningMap
-from hexlit.api.interface import console_for, frame_of_csv, overrides, pandas_here
+from hexlit.api.interface import console_for, frame, overrides, pandas_here
 from hexlit.api.searching import Opinion, Search, Searched
 from hexlit.commands.application import typed
 from hexlit.commands.in_process import call, settings_of, untouched_process
-from hexlit.commands.tasks import found, known_tasks
+from hexlit.commands.predict import task_of
+from hexlit.commands.tasks import part_of
 from hexlit.commands.train import refuse_sweep, refuse_without_effect, train_kept, whole_arguments
 from hexlit.errors import UsageError
+from hexlit.files import read_json
 from hexlit.hex.board import Board
 from hexlit.settings import check_word
+from hexlit.tasks.hex.packaged import is_packaged
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
@@ -46,39 +49,13 @@ def data(*arguments: str, **settings: Any) -> "pd.DataFrame":
     >>> hexlit.data(task="hex")
     Traceback (most recent call last):
     ...
-    hexlit.errors.UsageError: task=hex: its data are games, see hexlit.games; tables have classify, forecast
+    hexlit.errors.UsageError: task=hex: has no data_table; the tasks with one are classify, forecast
     """
     pandas_here()
     chosen = settings_of("train", overrides(arguments, settings), RunConfig, prepare=whole_arguments)
-    entry = known_tasks()[chosen.task]
-    if entry.data_table is None:
-        raise UsageError(
-            f"task={chosen.task}: its data are games, see hexlit.games; tables have {_tasks_with_tables()}"
-        )
+    table_of = part_of(chosen.task, "data_table")
     with untouched_process():
-        return found(entry.data_table)(chosen).to_pandas()
-
-
-def judged(run_settings: dict[str, Any], task: str, checkpoint: Path, split: str) -> "pd.DataFrame":
-    """The examples of `split` as the network of `checkpoint` judges them; see `Run.judged`."""
-    pandas_here()
-    entry = known_tasks().get(task)
-    if entry is None or entry.judged_table is None:
-        raise UsageError(f"judged: a run of task {task} has no table of examples; {_tasks_with_tables()} have")
-    check_word("split", split, SPLITS)
-    from omegaconf import OmegaConf
-
-    with untouched_process():
-        schema = OmegaConf.structured(found(entry.settings))
-        chosen = OmegaConf.to_object(OmegaConf.merge(schema, run_settings))
-        return found(entry.judged_table)(chosen, checkpoint, split).to_pandas()
-
-
-def _tasks_with_tables() -> str:
-    return ", ".join(sorted(name for name, entry in known_tasks().items() if entry.data_table is not None))
-
-
-HEX = "hex"
+        return table_of(chosen).to_pandas()
 
 
 class Model:
@@ -90,9 +67,7 @@ class Model:
         Raises:
             UsageError: there is none.
         """
-        from hexlit.commands.predict import task_of
         from hexlit.tasks.hex.checkpoint import network_file
-        from hexlit.tasks.hex.packaged import is_packaged
 
         self.checkpoint = network_file(checkpoint)
         self._source = str(checkpoint if is_packaged(checkpoint) else self.checkpoint)
@@ -137,12 +112,7 @@ class Model:
         Raises:
             UsageError: the task measures its models only while they are trained.
         """
-        from hexlit.commands.tasks import found, known_tasks
-
-        entry = known_tasks().get(self.task)
-        if entry is None or entry.evaluate is None:
-            raise UsageError(f"evaluate: a model of task {self.task} is measured by its run alone; see its summary")
-        document: dict[str, Any] = found(entry.evaluate)(self.checkpoint, **settings)
+        document: dict[str, Any] = part_of(self.task, "evaluate")(self.checkpoint, **settings)
         return document
 
     def look(self, board: Board) -> Opinion:
@@ -159,12 +129,7 @@ class Model:
         Raises:
             UsageError: the model takes no such data.
         """
-        from hexlit.commands.tasks import found, known_tasks
-
-        entry = known_tasks().get(self.task)
-        if entry is None or entry.predict is None:
-            raise UsageError(f"predict: a model of task {self.task} takes no table; see search and look")
-        import pandas as pd
+        predict, pd = part_of(self.task, "predict"), pandas_here()
 
         with TemporaryDirectory() as folder:
             source, target = Path(folder) / "source.parquet", Path(folder) / "target.parquet"
@@ -172,24 +137,21 @@ class Model:
                 source = Path(data)
             else:
                 self._table(data).to_parquet(source)
-            found(entry.predict)(self.checkpoint, source, target)
+            predict(self.checkpoint, source, target)
             return pd.read_parquet(target)
 
     def _table(self, data: Any) -> "pd.DataFrame":
-        import pandas as pd
-
-        if isinstance(data, pd.DataFrame):
+        if hasattr(data, "to_parquet"):
             return data
-        import torch
+        from hexlit.training.checkpoints import read_checkpoint
 
-        texts = [data] if isinstance(data, str) else list(data)
-        settings = torch.load(self.checkpoint, map_location="cpu", weights_only=True)["hyper_parameters"]
-        if "column" not in settings or not all(isinstance(text, str) for text in texts):
+        column = read_checkpoint(self.checkpoint, "checkpoint")["hyper_parameters"].get("column")
+        if column is None:
             raise UsageError(f"predict: a model of task {self.task} takes a data frame, or a CSV or Parquet file")
-        return pd.DataFrame({settings["column"]: texts})
+        return frame([{column: text} for text in ([data] if isinstance(data, str) else data)])
 
     def _of_hex(self, what: str) -> None:
-        if self.task != HEX:
+        if self.task != "hex":
             raise UsageError(f"{what}: a model of task {self.task} plays no Hex")
 
     def __repr__(self) -> str:
@@ -217,38 +179,37 @@ class Run(Model):
     @cached_property
     def config(self) -> dict[str, Any]:
         """All settings of the run, as plain values."""
-        from omegaconf import OmegaConf
-
-        result = OmegaConf.to_container(OmegaConf.load(self.folder / ".hydra" / "config.yaml"), resolve=True)
-        assert isinstance(result, dict)
-        return {str(name): value for name, value in result.items()}
+        result: Any = OmegaConf.to_container(OmegaConf.load(self.folder / ".hydra" / "config.yaml"), resolve=True)
+        return dict(result)
 
     @property
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`: the results of a run that has ended; empty before."""
-        path = self.folder / "summary.json"
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return result
+        return read_json(self.folder / "summary.json")
 
     @property
     def metrics(self) -> "pd.DataFrame":
         """Losses and figures, a row an epoch; empty cells where something was not measured."""
-        return frame_of_csv(self.folder / "metrics.csv")
+        return self._table_of("metrics")
 
     @property
     def phases(self) -> "pd.DataFrame":
         """Time and work of each phase of each epoch."""
-        return frame_of_csv(self.folder / "phases.csv")
+        return self._table_of("phases")
 
     @property
     def steps(self) -> "pd.DataFrame":
         """Time of each part of the training steps, a row an epoch."""
-        return frame_of_csv(self.folder / "steps.csv")
+        return self._table_of("steps")
 
     @property
     def resources(self) -> "pd.DataFrame":
         """Processors, memory and device, a row a second."""
-        return frame_of_csv(self.folder / "resources.csv")
+        return self._table_of("resources")
+
+    def _table_of(self, name: str) -> "pd.DataFrame":
+        path = self.folder / f"{name}.csv"
+        return pandas_here().read_csv(path) if path.is_file() else frame([])
 
     def judged(self, split: str = "test") -> "pd.DataFrame":
         """Every example of `split` as the network judges it, beside the truth; of `forecast` and `classify`.
@@ -262,9 +223,12 @@ class Run(Model):
         Raises:
             UsageError: the task has no such table, or the data of the run cannot be read any more.
         """
-        from hexlit.api.runs import judged
-
-        return judged(self.config, self.task, self.checkpoint, split)
+        pandas_here()
+        table_of, schema = part_of(self.task, "judged_table"), part_of(self.task, "settings")
+        check_word("split", split, SPLITS)
+        with untouched_process():
+            settings = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), self.config))
+            return table_of(settings, self.checkpoint, split).to_pandas()
 
     @property
     def games(self) -> Path:
@@ -303,17 +267,12 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     hexlit.errors.UsageError: board=99: must be from 2 to 19
     """
     argv = overrides(arguments, settings)
-    for flag in argv:
-        if flag.startswith("-"):
-            raise UsageError(f"{flag}: hexlit.train takes settings; sweeps and multiruns are for hexlit.sweep")
     with console_for(quiet) as console:
 
         def task(config: DictConfig) -> Path:
             chosen = typed(config, RunConfig)
             refuse_sweep(chosen, "hexlit.sweep")
             refuse_without_effect(chosen)
-            from hydra.core.hydra_config import HydraConfig
-
             here = Path(HydraConfig.get().runtime.output_dir)
             train_kept(config, chosen, here, console=console)
             return here

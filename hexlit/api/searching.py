@@ -1,37 +1,38 @@
 """Results of a search, and a network's opinion without one, as notebooks show them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.api.boards import NAMES, Board, OpeningMap, Picture
+from hexlit.api.boards import NAMES, Board, Drawn, OpeningMap, Picture, pictured
 from hexlit.api.interface import frame
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board as Position
-from hexlit.hex.encoding import encode
 from hexlit.hex.frame import frame_map
-from hexlit.hex.notation import format_cell
+from hexlit.hex.notation import SWAP, format_cell
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.reporting.board_svg import DrawnNode, tree_svg
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
 from hexlit.search.search import Search as Machine
-from hexlit.search.search import SearchResult, TreeNode
+from hexlit.search.search import TreeNode
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hexlit.accelerate.profile import DeviceProfile
-    from hexlit.tasks.hex.checkpoint import LoadedNetwork
+    from hexlit.api.runs import Model
 
 MOST_EXPECTED = 5
 """Moves of the expected line that a caption has room for."""
 
 
-class Opinion:
+@dataclass(eq=False)
+class Opinion(Drawn):
     """An opinion of a position without any search; a notebook draws the policy on the board.
 
     Attributes:
@@ -40,20 +41,15 @@ class Opinion:
         value: for the player to move, in [-1, 1].
     """
 
-    def __init__(self, board: Board, policy: NDArray[np.float32], value: float) -> None:
-        """As above."""
-        self.board = board
-        self.policy = policy
-        self.value = value
+    board: Board
+    policy: NDArray[np.float32]
+    value: float
 
     @property
     def moves(self) -> "pd.DataFrame":
         """The legal moves, the likeliest first: `move` and `prior`."""
-        rows = [
-            {"move": format_cell(move, self.board.size), "prior": self.policy[move]}
-            for move in self.board.legal_moves()
-        ]
-        return frame(sorted(rows, key=lambda row: -float(row["prior"])), ("move", "prior"))
+        moves = sorted(self.board.legal_moves(), key=lambda move: -float(self.policy[move]))
+        return frame([(format_cell(move, self.board.size), self.policy[move]) for move in moves], ("move", "prior"))
 
     def picture(self) -> Picture:
         """The board with the policy of each move."""
@@ -61,51 +57,36 @@ class Opinion:
         title = f"{mover} to move, value {100 * self.value:+.0f}%"
         return self.board.picture(shares=self.policy, title=title, caption="policy in percent, without search")
 
-    def _repr_svg_(self) -> str:
-        return self.picture().svg
 
-
-class Searched:
+@dataclass(eq=False, repr=False)
+class Searched(Drawn):
     """Results of a search; a notebook draws the board with the share of the visits of each move.
 
     Attributes:
         board: the position.
+        move: the move to play.
+        value: its value for the player to move, in [-1, 1].
         policy: float `[A]`, the policy that the search arrived at, over the board's actions.
         visits: int `[A]`.
         root: the tree, see `hexlit.search.search.TreeNode`.
     """
 
-    def __init__(self, board: Board, result: SearchResult, root: TreeNode) -> None:
-        """Of one position, as `Search.run` makes it."""
-        self.board = board
-        self.policy: NDArray[np.float32] = result.policy[0]
-        self.visits: NDArray[np.int32] = result.visits[0]
-        self.root = root
-        self._action = int(result.action[0])
-        self._value = float(result.value[0])
-
-    @property
-    def move(self) -> str:
-        """The move to play."""
-        return self._name(self._action)
-
-    @property
-    def value(self) -> float:
-        """Its value for the player to move, in [-1, 1]."""
-        return self._value
+    board: Board
+    move: str
+    value: float
+    policy: NDArray[np.float32]
+    visits: NDArray[np.int32]
+    root: TreeNode
 
     @property
     def expected(self) -> list[str]:
         """The line of play that the search expects: its move, then always the one visited most."""
-        return [self._name(node.action) for node in self._line()]
+        return [self._name(node) for node in self._line()]
 
     @property
     def candidates(self) -> "pd.DataFrame":
         """The moves that were tried, the most visited first: `move`, `visits`, `value` (for the mover), `prior`."""
-        rows = [
-            {"move": self._name(node.action), "visits": node.visits, "value": node.value, "prior": node.prior}
-            for node in self.root.children
-        ]
+        rows = [(self._name(node), node.visits, node.value, node.prior) for node in self.root.children]
         return frame(rows, ("move", "visits", "value", "prior"))
 
     def tree(self, nodes: int = 30) -> Picture:
@@ -120,72 +101,46 @@ class Searched:
         """
         if nodes < 2:
             raise UsageError(f"nodes={nodes}: a tree has 2 nodes or more")
-        expected = {id(node) for node in self._line()}
-        kept = _most_visited(self.root, nodes)
-        drawn = self._drawn(self.root, self.board.to_move, 1, kept, expected)
-        caption = "stones: who moves · number: visits · percent and ring: value for the player to move at the top"
-        return Picture(tree_svg(drawn, title=f"The {nodes} most visited positions", caption=caption))
+        expected, mover = {node.index for node in self._line()}, self.board.to_move
+        most = sorted(_below(self.root), key=lambda node: -node.visits)[:nodes]  # stable: parents before children
+        kept = {node.index for node in most}
 
-    def _drawn(self, node: TreeNode, colour: int, sign: int, kept: set[int], expected: set[int]) -> DrawnNode:
-        """`node` and what is kept below it; `colour` moves there, and `sign` is 1 for the player at the root."""
-        root = node is self.root
-        return DrawnNode(
-            f"{NAMES[colour]} to move" if root else self._name(node.action),
-            0 if root else -colour,
-            node.visits,
-            node.value * (1 if root else -sign),
-            id(node) in expected,
-            [self._drawn(child, -colour, -sign, kept, expected) for child in node.children if id(child) in kept],
-        )
+        def drawn(node: TreeNode) -> DrawnNode:
+            children = [drawn(child) for child in node.children if child.index in kept]
+            if node is self.root:
+                return DrawnNode(f"{NAMES[mover]} to move", 0, node.visits, node.value, False, children)
+            value, player = node.value * -node.to_move * mover, -node.to_move
+            return DrawnNode(self._name(node), player, node.visits, value, node.index in expected, children)
+
+        caption = "stones: who moves · number: visits · percent and ring: value for the player to move at the top"
+        return Picture(tree_svg(drawn(self.root), title=f"The {nodes} most visited positions", caption=caption))
 
     def _line(self) -> Iterator[TreeNode]:
-        node = next((child for child in self.root.children if child.action == self._action), None)
-        while node is not None:
-            yield node
-            node = node.children[0] if node.children else None
+        following = [child for child in self.root.children if self._name(child) == self.move]
+        while following:
+            yield following[0]
+            following = following[0].children
 
-    def _name(self, action: int) -> str:
-        return format_cell(action, self.board.size)
+    def _name(self, node: TreeNode) -> str:
+        return format_cell(node.action, self.board.size)
 
     def picture(self) -> Picture:
         """The board with the share of the visits of each move."""
-        mover = NAMES[self.board.to_move]
-        shares = self.visits / max(1, int(self.visits.sum()))
-        line = self.expected
+        count, line = int(self.visits.sum()), self.expected
         expected = " ".join(line[:MOST_EXPECTED]) + (" ..." if len(line) > MOST_EXPECTED else "")
-        swaps = [self.move] if self._action < self.board.size**2 else []
-        return self.board.picture(
-            shares=shares,
-            marks=swaps,
-            title=f"{mover} plays {self.move}, value {100 * self.value:+.0f}%",
-            caption=f"percent of {int(self.visits.sum()):,} visits; expected: {expected}",
-        )
-
-    def _repr_svg_(self) -> str:
-        return self.picture().svg
+        title = f"{NAMES[self.board.to_move]} plays {self.move}, value {100 * self.value:+.0f}%"
+        caption = f"percent of {count:,} visits; expected: {expected}"
+        marks = [self.move] if self.move != SWAP else []
+        return self.board.picture(shares=self.visits / max(1, count), marks=marks, title=title, caption=caption)
 
     def __repr__(self) -> str:
         return f"<Searched: {NAMES[self.board.to_move]} plays {self.move}, value {self.value:+.2f}>"
 
 
-def _most_visited(root: TreeNode, most: int) -> set[int]:
-    """The ids of the `most` most visited nodes below and at `root`."""
-    nodes = list(_all(root))
-    nodes.sort(key=lambda node: -node.visits)  # stable: a parent stays before its children
-    return {id(node) for node in nodes[:most]}
-
-
-def _all(node: TreeNode) -> Iterator[TreeNode]:
+def _below(node: TreeNode) -> Iterator[TreeNode]:
     yield node
     for child in node.children:
-        yield from _all(child)
-
-
-class HasNetwork(Protocol):
-    """A run or a model of Hex."""
-
-    @property
-    def network(self) -> "LoadedNetwork": ...
+        yield from _below(child)
 
 
 class Search:
@@ -205,7 +160,7 @@ class Search:
 
     def __init__(
         self,
-        judge: "HasNetwork | str | Path | None" = None,
+        judge: "Model | str | Path | None" = None,
         *,
         simulations: int = 400,
         algorithm: str = "gumbel",
@@ -224,10 +179,12 @@ class Search:
             UsageError: a setting is out of range, or there is no network.
         """
         self.config = SearchConfig(algorithm=algorithm, simulations=simulations)
-        self._network = _network_of(judge)
-        self._playouts = playouts
-        self._profile: DeviceProfile | None = None
-        self._ready: dict[tuple[int, bool, int], tuple[Machine, Evaluator]] = {}
+        self._playouts, self._network = playouts, None if isinstance(judge, str | Path | None) else judge.network
+        if isinstance(judge, str | Path):
+            from hexlit.tasks.hex.checkpoint import load_network
+
+            self._network = load_network(judge)
+        self._made = cache(self._make)
 
     @property
     def judge(self) -> str:
@@ -236,12 +193,13 @@ class Search:
 
     def run(self, board: Position) -> Searched:
         """Search the position on `board`; raises `UsageError` where the game is over."""
-        swap = self._swap_of(board)
-        machine, evaluator = self._made(board.size, swap, 1)
+        machine, evaluator, _ = self._for(board)
         ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
         colour = np.array([board.to_move], np.int8)
         result = machine.run(board.cells[None], colour, evaluator, ply=np.array([ply], np.int16))
-        return Searched(_pictured(board), result, machine.root())
+        move = format_cell(int(result.action[0]), board.size)
+        found = float(result.value[0]), result.policy[0], result.visits[0]
+        return Searched(pictured(board), move, *found, machine.root())
 
     def look(self, board: Position) -> Opinion:
         """Judge the position without any search.
@@ -250,13 +208,12 @@ class Search:
         >>> hexlit.Search().look(hexlit.Board(3)).policy.sum().round(3).item()  # playouts prefer no move
         1.0
         """
-        swap = self._swap_of(board)
-        machine, evaluator = self._made(board.size, swap, 1)
+        machine, evaluator, swap = self._for(board)
         batch = empty_batch(machine.rows, board.size, board.size**2 + swap)
-        batch.planes[:] = encode(board.cells[None], np.array([board.to_move], np.int8), np.array([board.may_swap]))
+        batch.planes[:] = board.planes()
         evaluator.evaluate(*batch)
         policy = frame_map(batch.policy[0], board.to_move, board.size)
-        return Opinion(_pictured(board), policy, float(batch.value[0]))
+        return Opinion(pictured(board), policy, float(batch.value[0]))
 
     def openings(self, size: int) -> OpeningMap:
         """Search every first move of Black on a board of `size` rows.
@@ -266,17 +223,15 @@ class Search:
         (9,)
         """
         cells = np.eye(size * size, dtype=np.int8)
-        colours = np.full(len(cells), -1, np.int8)
-        swap = False if self._network is None else self._network.swap
-        machine, evaluator = self._made(size, swap, len(cells))
-        plies = np.full(len(cells), 3, np.int16)
+        machine, evaluator = self._made(size, self._network is not None and self._network.swap, len(cells))
+        colours, plies = np.full(len(cells), -1, np.int8), np.full(len(cells), 3, np.int16)
         result = machine.run(cells, colours, evaluator, ply=plies)
-        truth = solved_openings(size).tolist() if size in SOLVED else None
+        truth = np.asarray(solved_openings(size), np.bool_) if size in SOLVED else None
         judge = f"{self.judge}, {self.config.simulations} simulations"
-        return OpeningMap(-result.value, judge, truth)
+        return OpeningMap(-result.value.astype(np.float64), judge, truth)
 
-    def _swap_of(self, board: Position) -> bool:
-        """Whether the policies for `board` have the swap action."""
+    def _for(self, board: Position) -> tuple[Machine, Evaluator, bool]:
+        """The search for `board`, its evaluator, and whether their policies have the swap action."""
         if not isinstance(board, Position):
             raise UsageError(f"board={board!r}: must be a board, such as hexlit.Board(5, moves='a1 b2')")
         if board.winner:
@@ -284,36 +239,15 @@ class Search:
         swap = board.swap if self._network is None else self._network.swap
         if board.may_swap and not swap:
             raise UsageError("swap=True: the network was trained without the swap rule; search a board without it")
-        return swap
+        return *self._made(board.size, swap, 1), swap
 
-    def _made(self, size: int, swap: bool, positions: int) -> tuple[Machine, Evaluator]:
-        key = size, swap, positions
-        if key not in self._ready:
-            machine = Machine(self.config, size=size, games=positions, swap=swap)
-            self._ready[key] = machine, self._evaluator(size, swap, machine.rows)
-        return self._ready[key]
-
-    def _evaluator(self, size: int, swap: bool, rows: int) -> Evaluator:
+    def _make(self, size: int, swap: bool, positions: int) -> tuple[Machine, Evaluator]:
+        machine = Machine(self.config, size=size, games=positions, swap=swap)
         if self._network is None:
-            return RolloutEvaluator(self._playouts)
+            return machine, RolloutEvaluator(self._playouts)
         from hexlit.accelerate.config import AcceleratorConfig
         from hexlit.accelerate.profile import build_profile
         from hexlit.nets.evaluator import NetworkEvaluator
 
-        self._profile = self._profile or build_profile(AcceleratorConfig())
-        return NetworkEvaluator(self._network.net, size=size, swap=swap, batch=rows, profile=self._profile)
-
-
-def _pictured(board: Position) -> Board:
-    return board if isinstance(board, Board) else Board(board.size, swap=board.swap, moves=board.moves)
-
-
-def _network_of(judge: Any) -> "LoadedNetwork | None":
-    if judge is None:
-        return None
-    if isinstance(judge, str | Path):
-        from hexlit.tasks.hex.checkpoint import load_network
-
-        return load_network(judge)
-    network: LoadedNetwork = judge.network
-    return network
+        rows, profile = machine.rows, build_profile(AcceleratorConfig())
+        return machine, NetworkEvaluator(self._network.net, size=size, swap=swap, batch=rows, profile=profile)

@@ -1,22 +1,28 @@
-"""`hexlit.sweep`: trials side by side, and what they came to."""
+"""`hexlit.sweep` and `hexlit.load`: trials side by side, and what a folder or a file holds."""
 
 import subprocess
 import sys
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from hexlit.api.boards import Picture
 from hexlit.api.interface import console_for, frame, overrides
-from hexlit.api.runs import Run
+from hexlit.api.records import Match
+from hexlit.api.runs import Model, Run
 from hexlit.commands.application import INTERRUPTED, MISTAKE
 from hexlit.commands.composing import is_sweep
 from hexlit.commands.in_process import composed_with_hydra, quiet_imports
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
+from hexlit.reporting.html import notebook
+from hexlit.reporting.sweep import sweep_page
+from hexlit.tasks.hex.packaged import is_packaged
+from hexlit.tuning.result_files import as_document
 from hexlit.tuning.results import SweepResults, pruned_trials, read_results
 from hexlit.tuning.space import quoted
+from hexlit.tuning.sweep_folder import is_tuned, numbered_folders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,13 +54,14 @@ class Sweep:
         `rank`, `trial`, `state`, the objectives, the parameters, `latest` (the last value that it reported), `epochs`,
         `seconds`, and for those that failed the `failure`.
         """
-        rows = []
         names = [objective.name for objective in self.results.objectives]
-        for trial in self.results.by_rank():
-            values = dict(zip(names, trial.values or [None] * len(names), strict=True))
-            facts = {"rank": trial.rank, "trial": trial.number, "state": trial.state, **values, **trial.params}
-            rows.append({**facts, **{name: getattr(trial, name) for name in ENDS}})
-        return frame(rows)
+        return frame(
+            {"rank": trial.rank, "trial": trial.number, "state": trial.state}
+            | dict(zip(names, trial.values or [None] * len(names), strict=True))
+            | dict(trial.params)
+            | {name: getattr(trial, name) for name in ENDS}
+            for trial in self.results.by_rank()
+        )
 
     @property
     def best(self) -> dict[str, Any]:
@@ -68,13 +75,13 @@ class Sweep:
         if best is None or best.folder is None:
             raise UsageError(f"{self.folder}: no trial of the sweep has succeeded")
         named = Path(best.folder)
-        return Run(next(path for path in (named, self.folder / named.name, self.folder / named) if path.is_dir()))
+        return Run(named if named.is_dir() else self.folder / named.name)
 
     @property
     def pruned(self) -> "pd.DataFrame":
         """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
         rows = pruned_trials(self.results)
-        return frame(rows) if rows else frame([], PRUNED)
+        return frame(rows, None if rows else PRUNED)
 
     @property
     def saved_seconds(self) -> float:
@@ -90,10 +97,6 @@ class Sweep:
         return {one.name: Picture(draw(one.make, one.data).decode()) for one in figures_of(self.results)}
 
     def _repr_html_(self) -> str:
-        from hexlit.reporting.html import notebook
-        from hexlit.reporting.sweep import sweep_page
-        from hexlit.tuning.result_files import as_document
-
         return notebook(sweep_page(as_document(self.results), together=True), rows=LEADING)
 
 
@@ -119,46 +122,72 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
     folder = _folder_of(argv)
     own = [argument for argument in argv if not argument.startswith("hydra.sweep.dir=")]
     command = [sys.executable, "-m", "hexlit", "train", "--multirun", *own, f"hydra.sweep.dir={quoted(str(folder))}"]
-    with console_for(quiet) as console, tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
-        code = _run(command, console.file, errors)
+    pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+    with (
+        console_for(quiet) as console,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as errors,
+        subprocess.Popen(command, stderr=errors, **pipes) as process,
+    ):
+        try:
+            for line in process.stdout or ():
+                console.file.write(line)
+                console.file.flush()
+            process.wait()
+        except BaseException:  # Ctrl-C goes to the whole group of processes, the interrupt of a notebook does not
+            process.terminate()  # asks it to end its trials
+            process.wait()
+            raise
         errors.seek(0)
         message = errors.read().strip()
-    if code == INTERRUPTED:
+    if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
-    if code == MISTAKE:
+    if process.returncode == MISTAKE:
         raise UsageError(message.rpartition("\n")[2].removeprefix("hexlit train: "))
-    if code:
-        raise RuntimeError(f"the sweep ended with code {code}: {message}")
+    if process.returncode:
+        raise RuntimeError(f"the sweep ended with code {process.returncode}: {message}")
     return Sweep(folder)
 
 
 def _folder_of(argv: list[str]) -> Path:
     """The folder of the sweep, as the command would choose it."""
     single = [argument for argument in argv if not is_sweep(argument)]
-    config = composed_with_hydra("train", single, prepare=whole_arguments)
-    folder = Path(str(config.hydra.sweep.dir)).absolute()
-    named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)
-    study = config.hydra.sweeper.get("study_name")
-    if config.sweep.resume and not named and study is None:
-        raise UsageError("sweep.resume=true: name the sweep to continue with hydra.sweep.dir=FOLDER")
-    return folder if named or study is None else folder.parent / str(study)
+    hydra = composed_with_hydra("train", single, prepare=whole_arguments).hydra
+    folder, study = Path(str(hydra.sweep.dir)).absolute(), hydra.sweeper.get("study_name")
+    named = study is None or any(argument.startswith("hydra.sweep.dir=") for argument in argv)
+    return folder if named else folder.parent / str(study)
 
 
-def _run(command: list[str], shown: IO[str], errors: IO[str]) -> int:
-    """Run a sweep's process, what it says goes to `shown`; returns its exit code.
+def load(where: str | Path) -> Run | Sweep | Match | Model:
+    """The run, the sweep, the match or the trained model at `where`.
 
-    Ctrl-C, and the interrupt of a notebook, go to the whole group of processes, so that it hears them itself.
+    Args:
+        where: the folder of a run, a sweep or a match; a checkpoint; or a packaged network such as `hexlit:small`. A
+            checkpoint in the folder of a run gives that run with this checkpoint. Any other gives a model alone.
+
+    Raises:
+        UsageError: there is nothing of these.
+
+    >>> import hexlit
+    >>> run = hexlit.load("runs/hex5/2026-01-31_12-00-00_abcd")  # doctest: +SKIP
+    >>> run.search(hexlit.Board(5)).move                         # doctest: +SKIP
+    'c3'
+    >>> hexlit.load("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: no/such/folder: there is no such file or folder
     """
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8"
-    ) as process:
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                shown.write(line)
-                shown.flush()
-            return process.wait()
-        except BaseException:
-            process.terminate()  # asks it to end its trials, as does the interrupt
-            process.wait()
-            raise
+    if is_packaged(where):
+        return Model(where)
+    path = Path(where)
+    if path.is_file():
+        folder = path.resolve().parent.parent
+        return Run(folder, path) if (folder / ".hydra").is_dir() else Model(path)
+    if not path.is_dir():
+        raise UsageError(f"{path}: there is no such file or folder")
+    if is_tuned(path) or next(numbered_folders(path), None) is not None:
+        return Sweep(path)
+    if (path / "match.json").is_file():
+        return Match(path)
+    if (path / ".hydra").is_dir():
+        return Run(path)
+    raise UsageError(f"{path}: neither a run nor a sweep nor a match (a run keeps its settings in .hydra)")

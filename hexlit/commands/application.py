@@ -38,11 +38,8 @@ Schema = TypeVar("Schema")
 Arguments = list[str]
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
-_OF_THE_MACHINE = {
-    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE),
-    *(errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
-}
-"""Errors of the system that are no bugs of the program."""
+_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+"""Errors of the system that are no bugs of the program, even where they name no file."""
 
 
 def register_schema(name: str, schema: type[Any]) -> None:
@@ -194,7 +191,7 @@ def _watched(task: Callable[[DictConfig], None]) -> Callable[[DictConfig], None]
 
 def mistake_of_task(error: Exception) -> Exception | None:
     """The user's mistake in `error` from a task; None for a bug."""
-    return error if isinstance(error, UsageError | MissingMandatoryValue) else machine_error(error)
+    return error if isinstance(error, UsageError | MissingMandatoryValue | UnicodeError) else machine_error(error)
 
 
 def is_mistake(error: Exception) -> bool:
@@ -224,7 +221,7 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
         override = message.removeprefix("Error merging override ") if cause is not error else cause.full_key
         message = f"{override or config_name}: {str(cause.msg or cause).splitlines()[0]}"
     elif isinstance(error, OSError) and error.filename is not None:
-        message = f"{str(error.filename)[:100]}: {error.strerror}"
+        message = str(machine_error(error))
     elif not isinstance(error, HydraException | OSError):  # from within Hydra, for an odd value
         message = f"{' '.join(argv)[:200]}: {message} ({type(error).__name__})"
     return " ".join(message.partition("Config search path:")[0].split())
@@ -259,8 +256,8 @@ def _dotted(values: Any, prefix: str = "") -> Iterator[str]:
 def machine_error(error: BaseException | None) -> UsageError | None:
     """The machine's error behind `error`, with its file or the folder of this command; None for a bug."""
     while error is not None:
-        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        if isinstance(error, OSError) and (error.filename is not None or error.errno in _OF_THE_MACHINE):
             place = str(error.filename or run_folder.folder() or "this machine")
-            return UsageError(f"{place[:100]}: {os.strerror(error.errno)}")
+            return UsageError(f"{place[:100]}: cannot be read or written ({error.strerror})")
         error = error.__cause__
     return None

@@ -6,7 +6,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from hexlit.errors import UsageError
-from hexlit.extras import install
+from hexlit.extras import require
 from hexlit.tracking.config import check_project
 from hexlit.tracking.environment import has_credentials
 
@@ -21,10 +21,9 @@ def save_dashboard(target: str, as_json: bool) -> None:
     if not entity or not slash:
         raise UsageError(f"wandb={target}: write ENTITY/PROJECT, such as wandb=my-team/hexlit")
     check_project(f"wandb={target}: project", project)
-    try:
-        from hexlit.reporting.workspace import build_workspace
-    except ModuleNotFoundError as error:
-        raise UsageError(f"wandb={target}: needs {error.name}; {install('dashboard')}") from error
+    require(f"wandb={target}", {"wandb_workspaces": "wandb-workspaces"}, "dashboard")
+    from hexlit.reporting.workspace import build_workspace
+
     workspace = build_workspace(entity, project)
     if as_json:
         print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))

@@ -7,7 +7,7 @@ from omegaconf import MISSING
 
 from hexlit.commands.application import command
 from hexlit.errors import UsageError
-from hexlit.extras import install
+from hexlit.extras import require
 from hexlit.settings import Settings, one_of
 
 FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
@@ -54,10 +54,8 @@ def export(settings: ExportConfig) -> None:
         if file.exists():
             raise UsageError(f"target={target}: {file} is there already; name another target, or remove it")
     if settings.format == "onnx":
-        try:
-            write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
-        except ImportError as error:
-            raise UsageError(f"format=onnx needs {error.name}: {install('onnx')}") from error
+        require("format=onnx", {"onnx": "onnx"}, "onnx")
+        write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
         use = f"{inputs_file(target)} tells its input and output"
     else:
         write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)

@@ -110,12 +110,10 @@ def changes(machines: PlanConfig) -> dict[str, PlanConfig]:
 
 def limit(figures: dict[str, float], machines: PlanConfig) -> str:
     """The part that the others wait for, in a sentence."""
-    busy = next((name for name in LIMITS if figures[name] >= BUSY), None)
-    if busy is not None:
-        return LIMITS[busy]
-    if machines.ahead == 0:
-        return "Self-play and training take turns: each waits for the other."
-    return "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
+    alike = "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
+    turns = "Self-play and training take turns: each waits for the other."
+    busy = (text for name, text in LIMITS.items() if figures[name] >= BUSY)
+    return next(busy, alike if machines.ahead else turns)
 
 
 def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from omegaconf import MISSING
 
 from hexlit.commands.application import command
-from hexlit.commands.tasks import found, known_tasks
+from hexlit.commands.tasks import part_of
 from hexlit.errors import UsageError
 from hexlit.tuning.space import quoted
 
@@ -28,6 +28,7 @@ class PredictConfig:
         files = self.source is not None, self.target is not None
         if any(files) == (self.text is not None) or any(files) != all(files):
             raise UsageError("name source=FILE and target=FILE, or else text=... for a network that reads texts")
+        (self.text or "").encode()  # a UnicodeError for bytes that are no UTF-8
 
 
 def as_text(argument: str) -> str:
@@ -44,15 +45,9 @@ def predict(settings: PredictConfig) -> None:
     from hexlit.training.checkpoints import checkpoint_file
 
     checkpoint = checkpoint_file(Path(settings.checkpoint))
-    name = task_of(checkpoint)
-    entry = known_tasks().get(name)
-    key = "predict" if settings.text is None else "predict_text"
-    place = getattr(entry, key, None)
-    if place is None:
-        can = ", ".join(sorted(task for task, known in known_tasks().items() if getattr(known, key) is not None))
-        raise UsageError(f"checkpoint={checkpoint}: a network of task {name}; this is for those of {can}")
+    apply = part_of(task_of(checkpoint), "predict" if settings.text is None else "predict_text")
     given = [settings.text] if settings.text is not None else [Path(str(settings.source)), Path(str(settings.target))]
-    print(found(place)(checkpoint, *given))
+    print(apply(checkpoint, *given))
 
 
 def task_of(checkpoint: Path) -> str:

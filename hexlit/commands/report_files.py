@@ -13,7 +13,7 @@ import numpy as np
 
 from hexlit.commands.tasks import found, known_tasks
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.files import read_json, write_text_atomic
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.reporting.comparison import ComparedRun, comparison_page
@@ -21,7 +21,7 @@ from hexlit.reporting.html import render
 from hexlit.reporting.match import match_page
 from hexlit.reporting.page import PAGE_FILE, Page
 from hexlit.reporting.run import run_page
-from hexlit.reporting.run_files import RunFiles, read_object, read_run
+from hexlit.reporting.run_files import RunFiles, read_run
 from hexlit.reporting.strength import strength_page
 
 log = logging.getLogger(__name__)
@@ -127,14 +127,11 @@ def document_of(folder: Path, kind: str) -> dict[str, Any]:
     Raises:
         UsageError: it has not ended, or they cannot be read.
     """
-    path = folder / RESULTS[kind]
-    try:
-        return read_object(path)
-    except FileNotFoundError as error:
+    document = read_json(folder / RESULTS[kind])
+    if not document:
         command = "train" if kind == RUN else kind
-        raise UsageError(f"{folder}: has not ended; continue with hexlit {command} resume={folder}") from error
-    except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor JSON
-        raise UsageError(f"{path}: cannot be read ({error})") from error
+        raise UsageError(f"{folder}: has no whole {RESULTS[kind]}; continue with hexlit {command} resume={folder}")
+    return document
 
 
 def match_report(folder: Path) -> Page:

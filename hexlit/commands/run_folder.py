@@ -161,11 +161,7 @@ def folder() -> Path | None:
 
 
 def check() -> None:
-    """Check that the held folders still exist.
-
-    Raises:
-        UsageError: one was removed, or replaced by another.
-    """
+    """Check that the held folders still exist; raises `UsageError` if one was removed, or replaced by another."""
     for folder, lock, _ in _held:
         if not lock.stands():
             raise UsageError(f"{folder}: the folder was removed while this command was at work in it")
@@ -180,7 +176,7 @@ def leave(*, refused: bool) -> None:
             with contextlib.suppress(OSError):  # another run is there by now
                 for path in made[1:]:
                     path.rmdir()
-        lock.release()
+        lock.close()
 
 
 def _claim_or_refuse(folder: Path, *, below: bool = True) -> None:

@@ -27,12 +27,11 @@ from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import STRENGTH, document_of, write_beside
 from hexlit.commands.run_folder import settings_writer
 from hexlit.errors import UsageError
-from hexlit.files import cache_folder, replacing, write_text_atomic
+from hexlit.files import cache_folder, read_json, replacing, write_text_atomic
 from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.board_svg import board_picture
 from hexlit.reporting.html import drawn
 from hexlit.reporting.page import OpeningsBoard
-from hexlit.reporting.run_files import read_object
 from hexlit.reporting.screen import work_bar
 from hexlit.reporting.strength import figures_of, search_table, strength_page
 from hexlit.reporting.text import as_rows, markdown, terminal
@@ -199,14 +198,11 @@ class Parts:
         """Of the run in `folder`, of the network in a file, measured on `device`; with `resume` the kept parts count.
 
         Raises:
-            UsageError: the kept ones are of another network, or cannot be read.
+            UsageError: the kept ones are of another network.
         """
         self._path, digest = folder / PARTS_FILE, hashlib.sha256(network.read_bytes()).hexdigest()[:16]
         content: Document = {"subject": {NETWORK: digest}, "devices": [], "parts": {}}
-        try:
-            content |= read_object(self._path) if resume and self._path.exists() else {}
-        except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor JSON
-            raise UsageError(f"{self._path}: cannot be read ({error}); start a new measurement") from error
+        content |= read_json(self._path) if resume else {}
         was = content["subject"].get(NETWORK)
         if was != digest:
             raise UsageError(

@@ -11,6 +11,7 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from hexlit.commands.application import register_schema
+from hexlit.errors import UsageError
 from hexlit.outside import TASK_GROUP, entry_points_of
 
 DEFAULT = "hex"
@@ -86,6 +87,19 @@ def found(place: str) -> Any:
     """Import and return the object at `module:name`."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def part_of(task: str, part: str) -> Any:
+    """Import and return a part of a task, a field of `TaskEntry`.
+
+    Raises:
+        UsageError: the task has no such part; names those that have it.
+    """
+    place = getattr(known_tasks().get(task), part, None)
+    if place is None:
+        able = ", ".join(sorted(name for name, entry in known_tasks().items() if getattr(entry, part)))
+        raise UsageError(f"task={task}: has no {part}; the tasks with one are {able}")
+    return found(place)
 
 
 class TaskConfigs(SearchPathPlugin):

@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import os
+import shutil
 from collections import Counter
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -13,11 +16,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.files import make_folder_once
 from hexlit.hex.geometry import BLACK, WHITE, Geometry, geometry
 from hexlit.hex.jit import inline, kernel
 from hexlit.hex.record import Ending
 from hexlit.hex.rng import GOLDEN, key, mix, uniform
+from hexlit.locks import alone
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Ints, Part, drawn_part, with_policy
 from hexlit.selfplay.store import checked_table, part_files
 
@@ -290,3 +293,24 @@ def _draws(
 @inline
 def _with_move(content: np.uint64, move: int) -> np.uint64:
     return mix((content + GOLDEN) ^ np.uint64(move))
+
+
+def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
+    """Fill `folder` by `build`, unless it exists; of several processes at once, one builds and the others wait.
+
+    All files of `build` reach the disk before the folder gets its name. Remains of a killed build go at the next one.
+    Folders beside each other are built one after the other.
+    """
+    with alone(folder.parent / ".lock"):
+        if folder.exists():
+            return
+        for torn in folder.parent.glob(".*.building"):
+            shutil.rmtree(torn)
+        temporary = folder.with_name(f".{folder.name}.building")
+        temporary.mkdir()
+        try:
+            build(temporary)
+            os.sync()
+            temporary.rename(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)

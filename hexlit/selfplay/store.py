@@ -198,7 +198,7 @@ class GameStore(AbstractContextManager["GameStore"]):
         self._stream: pa.RecordBatchStreamWriter | None = None
         self._pending: list[GameRecord] = []
         with ExitStack() as failed:
-            failed.callback(self._lock.release)
+            failed.callback(self._lock.close)
             self._ids = {game_id for part in self.parts() for game_id in _ids(part)}
             for row in read_rows(self._journal):
                 if isinstance(row, RecordError):  # a machine that lost power
@@ -252,7 +252,7 @@ class GameStore(AbstractContextManager["GameStore"]):
         try:
             self.flush()
         finally:
-            self._lock.release()
+            self._lock.close()
 
     def __exit__(self, *error: object) -> None:
         self.close()

@@ -26,7 +26,6 @@ def read_table(
         raise UsageError(f"{where}: there is no such file")
     if not path.name.endswith(formats):
         raise UsageError(f"{where}: the name of a table ends in {', '.join(formats)}")
-    convert.include_columns = names
     try:
         if path.suffix == ".jsonl":
             table = pajson.read_json(path)

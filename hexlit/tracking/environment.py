@@ -1,47 +1,46 @@
 """W&B's environment variables, which complete the configuration; and whether there is a key."""
 
-import logging
 import netrc
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from hexlit.errors import UsageError
-from hexlit.tracking.config import MODES, WandbConfig, check_project
-
-_log = logging.getLogger(__name__)
+from hexlit.tracking.config import WandbConfig
 
 PROJECT = "hexlit"
 INIT_TIMEOUT = 30.0
 
 _MODE_NAMES = {"dryrun": "offline", "run": "online"}  # W&B's older names
-_TRUE = ("1", "true", "yes", "on")
 
 
 def resolved(config: WandbConfig, environment: Mapping[str, str]) -> WandbConfig:
-    """`config` completed from `environment`; mode, project and timeout are never None.
+    """`config` completed from `environment`, as W&B reads it; mode, project and timeout are never None.
 
     Raises:
         UsageError: a variable has a value that W&B does not accept.
     """
+    import wandb
+
+    theirs = wandb.Settings(mode="offline", init_timeout=INIT_TIMEOUT)
+    try:
+        theirs.update_from_env_vars(dict(environment))
+    except (ValueError, wandb.Error) as error:
+        raise UsageError(f"a variable WANDB_...: {' '.join(str(error).split())}") from error
+    disabled = environment.get("WANDB_DISABLED", "").lower() in ("1", "true", "yes", "on")
     return replace(
         config,
-        mode=config.mode or _mode(environment),
-        project=config.project or _project(environment),
-        entity=config.entity or environment.get("WANDB_ENTITY") or None,
-        name=config.name or environment.get("WANDB_NAME") or None,
-        group=config.group or environment.get("WANDB_RUN_GROUP") or None,
-        tags=config.tags or _tags(environment),
-        init_timeout=config.init_timeout or _init_timeout(environment),
+        mode=config.mode or ("disabled" if disabled else _MODE_NAMES.get(theirs.mode, theirs.mode)),
+        project=config.project or theirs.project or PROJECT,
+        entity=config.entity or theirs.entity,
+        name=config.name or theirs.run_name,
+        group=config.group or theirs.run_group,
+        tags=config.tags or [tag.strip() for tag in theirs.run_tags or ()],
+        init_timeout=config.init_timeout or theirs.init_timeout,
     )
-
-
-def folder_of(folder: Path, environment: Mapping[str, str]) -> Path:
-    """Folder below which W&B makes its own: WANDB_DIR, else that of the run."""
-    named = environment.get("WANDB_DIR")
-    return Path(named).expanduser() if named else folder
 
 
 def has_credentials() -> bool:
@@ -58,42 +57,6 @@ def has_credentials() -> bool:
         hosts.add("api.wandb.ai")  # the public service answers under both names
     named = os.environ.get("NETRC")
     for path in [Path(named).expanduser()] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]:
-        try:
-            entries = netrc.netrc(path)
-            return any(entries.authenticators(host) for host in hosts)
-        except FileNotFoundError:
-            continue
-        except (netrc.NetrcParseError, OSError) as error:
-            _log.warning("%s cannot be read for a W&B key: %s", path, error)
+        with suppress(OSError, netrc.NetrcParseError):
+            return any(map(netrc.netrc(path).authenticators, hosts))
     return False
-
-
-def _mode(environment: Mapping[str, str]) -> str:
-    if environment.get("WANDB_DISABLED", "").lower() in _TRUE:
-        return "disabled"
-    message = environment.get("WANDB_MODE") or "offline"
-    mode = _MODE_NAMES.get(message.lower(), message.lower())
-    if mode not in MODES:
-        raise UsageError(f"WANDB_MODE={message}: hexlit takes {', '.join(MODES[:-1])} and {MODES[-1]}")
-    return mode
-
-
-def _project(environment: Mapping[str, str]) -> str:
-    project = environment.get("WANDB_PROJECT") or PROJECT
-    check_project("WANDB_PROJECT", project)
-    return project
-
-
-def _tags(environment: Mapping[str, str]) -> list[str]:
-    return [tag for part in environment.get("WANDB_TAGS", "").split(",") if (tag := part.strip())]
-
-
-def _init_timeout(environment: Mapping[str, str]) -> float:
-    message = environment.get("WANDB_INIT_TIMEOUT") or str(INIT_TIMEOUT)
-    try:
-        seconds = float(message)
-    except ValueError:
-        seconds = 0.0
-    if not seconds > 0:
-        raise UsageError(f"WANDB_INIT_TIMEOUT={message}: a number of seconds above 0")
-    return seconds

@@ -1,14 +1,11 @@
 """The W&B run of a folder: the file `wandb.json` names it, so that a resumed run continues its own."""
 
-import json
 import re
 import secrets
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from hexlit.files import write_json_atomic
+from hexlit.files import read_json, write_json_atomic
 
 FILE = "wandb.json"
 _LONGEST = 56
@@ -36,19 +33,11 @@ def new_identity(name: str, project: str, entity: str | None, run_id: str | None
 
 
 def read_identity(folder: Path) -> Identity | None:
-    """The identity of the run in `folder`; None if it is missing or incomplete."""
-    try:
-        result = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return _identity(result) if isinstance(result, dict) else None
+    """The identity of the run in `folder`; None if there is none."""
+    content = read_json(folder / FILE)
+    return Identity(**content) if content else None
 
 
 def write_identity(folder: Path, identity: Identity) -> None:
     """Write `wandb.json` into `folder`."""
     write_json_atomic(folder / FILE, asdict(identity))
-
-
-def _identity(found: Mapping[str, Any]) -> Identity | None:
-    known = {field.name: found[field.name] for field in fields(Identity) if isinstance(found.get(field.name), str)}
-    return Identity(**known) if {"id", "name", "project"} <= known.keys() else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.tracking.config import WandbConfig
-from hexlit.tracking.environment import folder_of, has_credentials, resolved
+from hexlit.tracking.environment import has_credentials, resolved
 from hexlit.tracking.identity import Identity, new_identity, read_identity, write_identity
 from hexlit.tracking.tracked_run import TrackedRun
 
@@ -39,8 +39,7 @@ def open_run(
     Raises:
         UsageError: an environment variable has a value that W&B does not accept.
     """
-    asked = resolved(config, os.environ)
-    if asked.mode == "disabled":
+    if config.mode == "disabled" or (asked := resolved(config, os.environ)).mode == "disabled":
         return None
     folder.mkdir(parents=True, exist_ok=True)
     identity = read_identity(folder) if resumed else None
@@ -53,7 +52,7 @@ def open_run(
             identity, project=config.project or identity.project, entity=config.entity or identity.entity
         )
     try:
-        place = folder_of(folder, os.environ)
+        place = Path(os.environ.get("WANDB_DIR") or folder).expanduser()
         place.mkdir(parents=True, exist_ok=True)
         run, identity = _init(asked, identity, place, kind, [*tags, *asked.tags], dict(facts or {}))
     except Exception as error:  # of W&B, its settings in the environment, or its folders: never the end of a run
@@ -90,9 +89,7 @@ def _init(
                 reason = f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
                 identity = replace(identity, id=f"{identity.id}-offline")  # the attempt still holds its id
         _log.warning(
-            "W&B online: %s; continuing offline, `wandb sync` uploads the run from %s later",
-            reason,
-            place / "wandb",
+            "W&B online: %s; continuing offline, `wandb sync` uploads the run from %s later", reason, place / "wandb"
         )
     return wandb.init(mode="offline", id=identity.id, settings=_settings(config), **arguments), identity
 

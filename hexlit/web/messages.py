@@ -48,7 +48,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
-from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import format_cell, parse_moves
 
 LONGEST_MESSAGE = 1 << 18
@@ -101,10 +101,10 @@ class GetPosition(_OnBoard):
     do: Literal["position"]
 
 
-class Ready(_OfPlayer):
-    """A player that may move soon; only the size of the position and its swap rule count."""
+class Question(_OfPlayer):
+    """One answer of a player that needs no limits."""
 
-    do: Literal["ready"]
+    do: Literal["ready", "look", "openings"]
 
 
 class Move(_Searched):
@@ -114,34 +114,16 @@ class Move(_Searched):
     seconds: Annotated[float, Field(gt=0, le=3600)] | None = None
 
 
-class Study(_Searched):
-    """A search that reports while it grows."""
+class Series(_Searched):
+    """A search that reports while it grows, or every position of a game, judged."""
 
-    do: Literal["study"]
-
-
-class Look(_OfPlayer):
-    """An opinion without search."""
-
-    do: Literal["look"]
-
-
-class Openings(_OfPlayer):
-    """The value of each first stone; only the size of the position counts."""
-
-    do: Literal["openings"]
+    do: Literal["study", "review"]
 
 
 class Solve(_OnBoard):
     """The exact verdict."""
 
     do: Literal["solve"]
-
-
-class Review(_Searched):
-    """Every position of a game, judged."""
-
-    do: Literal["review"]
 
 
 class Read(_Numbered):
@@ -185,7 +167,7 @@ class Stop(_Numbered):
 
 Quick = Hello | GetPosition | Read | Write
 """Requests with an immediate answer."""
-Thinking = Ready | Move | Study | Look | Openings | Review
+Thinking = Question | Move | Series
 """Requests that search: one per browser at a time."""
 Request = Quick | Thinking | Solve | Stop
 
@@ -217,7 +199,6 @@ def number_of(text: str | bytes) -> int | None:
 
 
 COLOURS = {BLACK: "black", WHITE: "white", 0: ""}
-_AROUND = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, 1), (1, -1))
 
 
 def board_of(position: PositionText) -> Board:
@@ -246,23 +227,17 @@ def winning_chain(board: Board) -> list[int]:
     """A shortest chain of the winner's stones from edge to edge, in its order; none before the end of the game."""
     if not board.winner:
         return []
-    size, grid = board.size, board.cells.reshape(board.size, board.size)
-    goal = 0 if board.winner == BLACK else 1
-    start = [(0, other) if goal == 0 else (other, 0) for other in range(size)]
-    before: dict[tuple[int, int], tuple[int, int] | None] = {
-        place: None for place in start if grid[place] == board.winner
-    }
+    edges, neighbours = geometry(board.size).edges[int(board.winner == WHITE)], geometry(board.size).neighbours
+    own = {int(cell) for cell in np.flatnonzero(board.cells == board.winner)}
+    before = {cell: -1 for cell in sorted(own) if edges[cell] == 1}
     line = list(before)
-    for place in line:  # which grows
-        if place[goal] == size - 1:
-            chain = [place]
-            while (earlier := before[chain[-1]]) is not None:
-                chain.append(earlier)
-            return [row * size + column for row, column in reversed(chain)]
-        for down, right in _AROUND:
-            beside = place[0] + down, place[1] + right
-            inside = 0 <= beside[0] < size and 0 <= beside[1] < size
-            if inside and beside not in before and grid[beside] == board.winner:
-                before[beside] = place
-                line.append(beside)
-    raise AssertionError(f"no chain of {COLOURS[board.winner]} on\n{np.array2string(grid)}")
+    for cell in line:  # which grows
+        if edges[cell] == 2:
+            chain = [cell]
+            while before[chain[-1]] >= 0:
+                chain.append(before[chain[-1]])
+            return chain[::-1]
+        fresh = [beside for beside in neighbours[cell].tolist() if beside in own and beside not in before]
+        before |= dict.fromkeys(fresh, cell)
+        line += fresh
+    raise AssertionError(f"no chain of {COLOURS[board.winner]} on\n{board}")

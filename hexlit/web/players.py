@@ -1,11 +1,12 @@
 """The players that a page may choose from, and the players of one browser."""
 
-import logging
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from hexlit.arena.engine import HtpEngine
@@ -58,8 +59,8 @@ class Roster:
         """Players with a judge search as `search` says."""
         self.offers = {offer.name: offer for offer in offers}
         self.search = search
-        self._judges: dict[tuple[str, int], Judge] = {}
-        self._evaluators: OrderedDict[tuple[str, int, bool, int], Evaluator] = OrderedDict()
+        self._loaded = cache(self._load)
+        self._evaluator = lru_cache(MOST_EVALUATORS)(self._make)
 
     def offer(self, name: str) -> Offer:
         """The player of that name; raises `UsageError`."""
@@ -69,24 +70,18 @@ class Roster:
 
     def judge(self, name: str, size: int) -> Judge:
         """The judge of the player `name` on boards of `size` rows; raises `UsageError` where it has none."""
-        load = self.offer(name).judge
-        if load is None:
+        if self.offer(name).judge is None:
             able = ", ".join(offer.name for offer in self.offers.values() if offer.judge is not None)
             raise UsageError(f"player: {name!a} plays, but shows no analysis; choose from {able}")
-        if (name, size) not in self._judges:
-            made, knows_swap = load(size)
+        return Judge(partial(self._evaluator, name, size), self._loaded(name, size).knows_swap)
 
-            def shared(size: int, swap: bool, batch: int) -> Evaluator:
-                key = name, size, swap, batch
-                if key not in self._evaluators:
-                    self._evaluators[key] = made(size, swap, batch)
-                self._evaluators.move_to_end(key)
-                while len(self._evaluators) > MOST_EVALUATORS:
-                    self._evaluators.popitem(last=False)
-                return self._evaluators[key]
+    def _load(self, name: str, size: int) -> Judge:
+        load = self.offer(name).judge
+        assert load is not None, f"{name} has no judge"
+        return load(size)
 
-            self._judges[name, size] = Judge(shared, knows_swap)
-        return self._judges[name, size]
+    def _make(self, name: str, board: int, size: int, swap: bool, batch: int) -> Evaluator:
+        return self._loaded(name, board).make_evaluator(size, swap, batch)
 
 
 class BrowserPlayers:
@@ -98,7 +93,7 @@ class BrowserPlayers:
         self._closed = False
         self._roster = roster
         self._tree_bytes = tree_bytes
-        self._thinkers: OrderedDict[str, Thinker] = OrderedDict()
+        self._thinker = lru_cache(MOST_THINKERS)(self._make)
         self._players: dict[str, tuple[tuple[int, bool], Player]] = {}
 
     def offer(self, name: str) -> Offer:
@@ -111,31 +106,24 @@ class BrowserPlayers:
 
     def thinker(self, name: str, size: int, *, swap: bool) -> Thinker:
         """The player `name`, ready for a game on a board of `size` rows."""
-        judge = self._roster.judge(name, size)
-        before = self._thinkers.get(name)
-        if before is None or before.size != size:
-            search = self._roster.offer(name).search or self._roster.search
-            self._thinkers[name] = Thinker(
-                search, judge.make_evaluator, knows_swap=judge.knows_swap, tree_bytes=self._tree_bytes
-            )
-        self._thinkers.move_to_end(name)
-        while len(self._thinkers) > MOST_THINKERS:
-            self._thinkers.popitem(last=False)
-        thinker = self._thinkers[name]
+        thinker = self._thinker(name, size)
         if (thinker.size, thinker.swap) != (size, swap):
             thinker.prepare(size, swap=swap)
         return thinker
+
+    def _make(self, name: str, size: int) -> Thinker:
+        make_evaluator, knows_swap = self._roster.judge(name, size)
+        search = self._roster.offer(name).search or self._roster.search
+        return Thinker(search, make_evaluator, knows_swap=knows_swap, tree_bytes=self._tree_bytes)
 
     def player(self, name: str, size: int, *, swap: bool) -> Player:
         """The player `name`, who has no tree, in a game on a board of `size` rows; may raise `Forfeit`."""
         made = self._roster.offer(name).one_game
         assert made is not None, f"{name} has a judge"
-        before = self._players.get(name)
-        if before is not None and before[0] == (size, swap):
-            return before[1]
-        if before is not None:
-            before[1].close()
-            del self._players[name]
+        kind, player = self._players.get(name, (None, None))
+        if player is not None and kind == (size, swap):
+            return player
+        self.discard(name)
         player = made(size)
         with self._lock:
             if self._closed:  # it would never end
@@ -151,7 +139,7 @@ class BrowserPlayers:
             player.abort()
 
     def discard(self, name: str) -> None:
-        """Forget the player `name`, who has forfeited: the next game begins with a new one."""
+        """Forget the player `name`: the next game begins with a new one."""
         _, player = self._players.pop(name, (None, None))
         if player is not None:
             player.close()
@@ -160,14 +148,12 @@ class BrowserPlayers:
         """Give back what the players hold; none comes after."""
         with self._lock:
             self._closed = True
-        self._thinkers.clear()
+        self._thinker.cache_clear()
         for _, player in self._players.values():
             with suppress(Exception):  # one that fails to end holds up no other
                 player.close()
         self._players.clear()
 
-
-log = logging.getLogger(__name__)
 
 Work = Callable[[Callable[[], bool]], None]
 """A job; it often calls its argument to learn whether to stop."""
@@ -177,9 +163,8 @@ class FairLock:
     """A fair lock that its holder can pass on and take again."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held = False
-        self._waiting: deque[threading.Event] = deque()
+        self._turns: deque[object] = deque()  # the first one holds it
+        self._change = threading.Condition()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -201,27 +186,20 @@ class FairLock:
 
     def pass_on(self) -> None:
         """Let the waiting ones run, then continue; only the holder may call this."""
-        with self._lock:
-            if not self._waiting:
-                return
-        self._give()
-        self._take()
+        if len(self._turns) > 1:
+            self._give()
+            self._take()
 
     def _take(self) -> None:
-        with self._lock:
-            if not self._held:
-                self._held = True
-                return
-            turn = threading.Event()
-            self._waiting.append(turn)
-        turn.wait()
+        turn = object()
+        with self._change:
+            self._turns.append(turn)
+            self._change.wait_for(lambda: self._turns[0] is turn)
 
     def _give(self) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().set()  # it stays held: by the next one
-            else:
-                self._held = False
+        with self._change:
+            self._turns.popleft()
+            self._change.notify_all()
 
 
 def passing(lock: FairLock, until: Callable[[], bool]) -> Callable[[], bool]:
@@ -235,65 +213,31 @@ def passing(lock: FairLock, until: Callable[[], bool]) -> Callable[[], bool]:
 
 
 class JobQueue:
-    """Carries out its newest work, and stops the previous work.
-
-    The thread starts with the first work, and ends with `close`.
-    """
+    """Carries out its newest work in a thread of its own, and stops the previous work."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._change = threading.Condition()
-        self._next: Work | None = None
-        self._refused: Callable[[], None] = lambda: None
-        """Called if the work in `_next` never begins."""
+        self._pool = ThreadPoolExecutor(1, name)
         self._stop = threading.Event()
-        """Tells the running work to end; each work has its own."""
-        self._closed = False
-        self._thread: threading.Thread | None = None
+        """Tells the last work to end; each work has its own."""
+        self._last: Future[None] = self._pool.submit(lambda: None)
 
     def begin(self, work: Work, refused: Callable[[], None]) -> None:
         """Carry `work` out once the running work has stopped, unless newer work comes first; does not wait.
 
         `refused` is called for work that never began.
         """
-        with self._change:
-            self._drop(None if self._closed else (work, refused))
+        self.stop()
+        self._stop = threading.Event()
+        self._last = self._pool.submit(work, self._stop.is_set)
+        self._last.add_done_callback(lambda last: refused() if last.cancelled() else None)
 
     def stop(self) -> None:
         """Stop the running work, and drop the waiting one; does not wait."""
-        with self._change:
-            self._drop(None)
+        self._stop.set()
+        self._last.cancel()
 
     def close(self, timeout: float | None = None) -> None:
-        """Stop for good, and wait for the thread, at most `timeout` seconds."""
-        with self._change:
-            self._closed = True
-            self._drop(None)
-        if self._thread is not None:
-            self._thread.join(timeout)
-
-    def _drop(self, following: tuple[Work, Callable[[], None]] | None) -> None:
-        """Replace the waiting work by `following`."""
-        self._stop.set()
-        if self._next is not None:
-            self._refused()
-        self._next = None
-        if following is not None:
-            self._next, self._refused = following
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._thread.start()
-        self._change.notify()
-
-    def _run(self) -> None:
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: self._next is not None or self._closed)
-                if self._next is None:
-                    return
-                work, self._next = self._next, None
-                stop = self._stop = threading.Event()
-            try:
-                work(stop.is_set)
-            except Exception:
-                log.exception("%s: work failed", self._name)
+        """Stop for good, and wait for the end of the work, at most `timeout` seconds; no work comes after."""
+        self.stop()
+        wait([self._last], timeout)
+        self._pool.shutdown(wait=False)

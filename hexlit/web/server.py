@@ -3,13 +3,10 @@
 import asyncio
 import contextlib
 import json
-import logging
 import socket
 import threading
 import webbrowser
 from collections.abc import Awaitable, Callable
-from typing import Any
-from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
@@ -81,8 +78,6 @@ def serve(
         thread.join()  # an interpreter that ends under a thread in compiled code hangs or aborts
 
 
-log = logging.getLogger(__name__)
-
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -150,7 +145,7 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
 
     async def write() -> None:
         while True:
-            await socket.send_text(text_of(await waiting.get()))
+            await socket.send_text(json.dumps(await waiting.get()))
 
     session = BrowserSession(shared, send)
     writer = asyncio.create_task(write())
@@ -171,23 +166,12 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
             await run_in_threadpool(session.close)
 
 
-def text_of(answer: Answer) -> str:
-    """The message of an answer; an answer with NaN, which JSON does not know, becomes an error."""
-    try:
-        return json.dumps(answer, allow_nan=False)
-    except ValueError:
-        log.error("request %s has an answer with a value that is no number", answer["id"])
-        message = "the answer holds a value that is no number"
-        return json.dumps({"id": answer["id"], "type": "error", "text": message, "final": True})
-
-
 async def _message(socket: WebSocket) -> str | bytes:
     """The next message, text or not; raises `WebSocketDisconnect` at the end."""
-    event: dict[str, Any] = dict(await socket.receive())
+    event = await socket.receive()
     if event["type"] == "websocket.disconnect":
-        raise WebSocketDisconnect(event.get("code") or 1000)
-    text, content = event.get("text"), event.get("bytes")
-    return text if text is not None else content or b""
+        raise WebSocketDisconnect
+    return event.get("text") or event.get("bytes") or ""
 
 
 def allowed_names(settings: WebSettings) -> list[str]:
@@ -198,7 +182,4 @@ def allowed_names(settings: WebSettings) -> list[str]:
 
 def same_origin(origin: str | None, host: str) -> bool:
     """Whether a page of this server opened the WebSocket, or a program, which names no origin."""
-    try:
-        return origin is None or urlsplit(origin).netloc.lower() == host.lower()
-    except ValueError:  # such as http://[
-        return False
+    return origin is None or origin.partition("://")[2].lower() == host.lower()

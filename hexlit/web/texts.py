@@ -71,37 +71,14 @@ def text_of(request: Write, board: Board) -> dict[str, Any]:
         white=request.white,
     )
     if request.format == "sgf" and request.nodes:
-        text = write_variations(record, checked_nodes(request.nodes, board))
+        text = write_variations(record, checked_nodes(request.nodes, board.size))
     else:
         text = FORMATS[request.format].write(from_record(record))
     return {"type": "text", "text": text, "suffix": FORMATS[request.format].suffixes[0], "final": True}
 
 
-def checked_nodes(given: Sequence[Node], board: Board) -> list[Variation]:
-    """The tree of a page, whose main line is the game on `board`.
-
-    Raises:
-        UsageError: it is no tree, its main line is another game, or a line has an illegal move.
-    """
+def checked_nodes(given: Sequence[Node], size: int) -> list[Variation]:
+    """The tree of a page; raises `UsageError` where it is none, or a move is no cell."""
     if given[0].parent != -1 or any(not 0 <= node.parent < number for number, node in enumerate(given) if number):
         raise UsageError("nodes: each but the first needs the number of an earlier node as its parent")
-    nodes = [Variation(-1, -1)]
-    nodes += [Variation(parse_cell(node.move, board.size), node.parent) for node in given[1:]]
-    parents = {node.parent for node in nodes}
-    ends = [number for number in range(len(nodes)) if number not in parents]
-    for end in ends:
-        line, at = [], end
-        while at > 0:
-            line.append(nodes[at].move)
-            at = nodes[at].parent
-        Board(board.size, swap=board.swap, moves=line[::-1])
-    first: dict[int, int] = {}
-    for number, node in enumerate(nodes):
-        first.setdefault(node.parent, number)
-    main, at = list[int](), 0
-    while at in first:
-        at = first[at]
-        main.append(nodes[at].move)
-    if tuple(main) != board.moves:
-        raise UsageError("nodes: their main line is not the game that is written")
-    return nodes
+    return [Variation(-1, -1), *(Variation(parse_cell(node.move, size), node.parent) for node in given[1:])]

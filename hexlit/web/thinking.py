@@ -62,19 +62,17 @@ class Thinking:
         """
         board = board_of(request.position)
         until = passing(self._lock, stopped)
-        match request:
-            case messages.Ready():
+        match request.do:
+            case "ready":
                 yield self._ready(request.player, board)
-            case messages.Move():
-                yield self._move(request, board, until, stopped)
-            case messages.Study():
-                yield from self._study(request, board, until)
-            case messages.Look():
+            case "look":
                 yield self._look(request.player, board)
-            case messages.Openings():
+            case "openings":
                 yield self._openings(request.player, board, until)
-            case messages.Review():
-                yield from self._review(request, board, until)
+        if isinstance(request, messages.Move):
+            yield self._move(request, board, until, stopped)
+        elif isinstance(request, messages.Series):
+            yield from (self._study if request.do == "study" else self._review)(request, board, until)
 
     def _thinker(self, name: str, board: Board) -> Thinker:
         """The player `name`, who searches; one that never learned to swap thinks about moves without it."""
@@ -137,7 +135,7 @@ class Thinking:
         with watching(stopped, lambda: self._players.abort(name)), self._lock.aside():
             yield
 
-    def _study(self, request: messages.Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+    def _study(self, request: messages.Series, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """The reports of a search that grows. A player that never learned to swap is told of the rule from outside."""
         check_undecided(board)
         thinker = self._thinker(request.player, board)
@@ -176,7 +174,7 @@ class Thinking:
         named = {format_cell(cell, board.size): value for cell, value in values.items()}
         return {"type": "openings", "values": named, "doubt": doubt, "final": True}
 
-    def _review(self, request: messages.Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+    def _review(self, request: messages.Series, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.search.simulations

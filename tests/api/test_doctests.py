@@ -26,4 +26,3 @@ def test_the_examples_do_what_they_say(name: str, tmp_path: Path, monkeypatch: p
 def test_every_public_name_has_an_example_that_is_run(name: str) -> None:
     examples = doctest.DocTestParser().get_examples(getattr(hexlit, name).__doc__)
     assert any(not example.options.get(doctest.SKIP) for example in examples[1:])  # the first imports hexlit
-    assert hexlit._HOMES[name].removeprefix("hexlit.") in [*MODULES, "errors"]

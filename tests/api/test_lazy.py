@@ -21,7 +21,7 @@ def test_importing_hexlit_imports_nothing_heavy() -> None:
 @pytest.mark.row("F10")
 def test_every_name_that_it_lists_is_there() -> None:
     assert {"train", "load", "Board", "Solver", "Search", "match", "games", "sweep", "doctor"} <= set(dir(hexlit))
-    assert set(hexlit.__all__) == set(hexlit._HOMES)
+    assert sorted(hexlit.__all__) == sorted(sum(hexlit._HOMES.values(), ()))
     assert all(getattr(hexlit, name) is not None for name in dir(hexlit))
 
 
@@ -42,5 +42,5 @@ def test_a_notebook_shows_a_mistake_as_one_line() -> None:
 
 
 def test_a_name_that_is_not_there_says_which_are() -> None:
-    with pytest.raises(AttributeError, match="'hexlit' has no attribute 'tarin'; it has .*train"):
+    with pytest.raises(AttributeError, match="tarin.*train"):
         hexlit.tarin  # noqa: B018

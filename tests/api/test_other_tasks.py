@@ -22,7 +22,7 @@ def test_a_forecaster_is_trained_and_predicts_a_data_frame(tmp_path: Path, monke
     for asked in (lambda: run.search(hexlit.Board(3)), lambda: run.player(), lambda: run.openings()):
         with pytest.raises(hexlit.UsageError, match="a model of task forecast plays no Hex"):
             asked()
-    with pytest.raises(hexlit.UsageError, match="a model of task forecast is measured by its run alone"):
+    with pytest.raises(hexlit.UsageError, match="task=forecast: has no evaluate"):
         run.evaluate()
     with pytest.raises(hexlit.UsageError, match="takes a data frame, or a CSV or Parquet file"):
         run.predict(["a text"])

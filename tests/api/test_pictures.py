@@ -30,13 +30,6 @@ def test_a_board_says_whose_turn_it_is_and_numbers_its_stones() -> None:
     assert "Black has won" in words(hexlit.Board(2, moves="a1 b1 a2")._repr_svg_())
 
 
-def test_a_swapped_stone_is_shown_where_it_went() -> None:
-    board = hexlit.Board(3, swap=True, moves="a2").play("swap")
-    assert board.names == ["a2", "swap-pieces"]
-    assert board.cells.tolist() == [0, -1, 0, 0, 0, 0, 0, 0, 0]
-    assert "Black to move" in words(board._repr_svg_())
-
-
 @pytest.mark.row("F10")
 def test_a_solution_rings_the_winning_moves() -> None:
     solved = hexlit.Solver().solve(hexlit.Board(4, moves="b2"))
@@ -56,23 +49,18 @@ def test_a_search_shows_its_visits_its_move_and_its_tree() -> None:
         found.tree(nodes=1)
 
 
-def test_what_is_no_board_is_refused() -> None:
-    with pytest.raises(hexlit.UsageError, match="board='5': the size of a board is a whole number from 2 to 26"):
-        hexlit.Board("5")  # type: ignore[arg-type]
-    with pytest.raises(hexlit.UsageError, match="board='a1 b2': must be a board, such as"):
+def test_a_finished_game_and_what_is_no_board_are_refused() -> None:
+    ended = hexlit.Board(2, moves="a1 b1 a2")
+    for ask in (hexlit.Search().run, hexlit.Solver().solve):
+        with pytest.raises(hexlit.UsageError, match="Black has won"):
+            ask(ended)
+    with pytest.raises(hexlit.UsageError, match="board='a1 b2'"):
         hexlit.Search().run("a1 b2")  # type: ignore[arg-type]
-
-
-def test_a_finished_game_and_a_swap_that_the_network_does_not_know_are_not_searched() -> None:
-    with pytest.raises(hexlit.UsageError, match="Black has won"):
-        hexlit.Search().run(hexlit.Board(2, moves="a1 b1 a2"))
-    with pytest.raises(hexlit.UsageError, match="Black has won"):
-        hexlit.Solver().solve(hexlit.Board(2, moves="a1 b1 a2"))
 
 
 @pytest.mark.row("F10")
 def test_a_map_of_openings_rings_what_is_wrong() -> None:
-    truth = [True, False, True, True]
+    truth = np.array([True, False, True, True])
     judged = OpeningMap(np.array([0.9, 0.2, 0.5, -0.4]), "somebody", truth)
     assert judged.wrong == ["b1", "b2"]
     assert rings(judged._repr_svg_(), BAD) == 2

@@ -59,8 +59,6 @@ def test_a_sweep_is_where_the_command_would_put_it(monkeypatch: pytest.MonkeyPat
     assert _folder_of(["sweep=quick", "hydra.sweeper.study_name=mine"]) == tmp_path / "runs" / "quick" / "mine"
     assert _folder_of(["sweep=quick", "hydra.sweep.dir=here"]) == tmp_path / "here"
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(hexlit.UsageError, match=r"sweep.resume=true: name the sweep"):
-        _folder_of(["sweep=quick", "sweep.resume=true"])
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import hexlit
-from hexlit.api.runs import judged
 from tests.tasks.classify.texts import save, sentences
 
 SMALL = {
@@ -40,8 +39,6 @@ def test_data_can_be_looked_at_before_a_run_and_judged_after_it(
         run.judged("tests")
 
 
-def test_a_task_without_tables_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(hexlit.UsageError, match="task=hex: its data are games"):
+def test_a_task_without_tables_is_refused() -> None:
+    with pytest.raises(hexlit.UsageError, match="task=hex: .*classify, forecast"):
         hexlit.data(task="hex")
-    with pytest.raises(hexlit.UsageError, match="a run of task hex has no table of examples; classify, forecast have"):
-        judged({}, "hex", tmp_path / "last.ckpt", "test")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import hexlit
-from hexlit.api.matches import Match
+from hexlit.api.records import Match
 from hexlit.api.runs import Model, Run
 from tests.commands.tiny import TINY
 
@@ -102,13 +102,10 @@ def test_a_refused_resume_leaves_the_settings_of_the_run(run: Run) -> None:
     assert (run.folder / ".hydra" / "overrides.yaml").read_text(encoding="utf-8") == saved
 
 
-def test_sweeps_are_not_for_train() -> None:
-    with pytest.raises(hexlit.UsageError, match="--multirun: hexlit.train takes settings"):
+def test_a_flag_and_a_table_for_a_model_of_hex_are_refused(run: Run) -> None:
+    with pytest.raises(hexlit.UsageError, match="--multirun"):
         hexlit.train("--multirun", "seed=1,2")
-
-
-def test_a_model_of_hex_takes_no_table(run: Run) -> None:
-    with pytest.raises(hexlit.UsageError, match="a model of task hex takes no table"):
+    with pytest.raises(hexlit.UsageError, match="task=hex: has no predict"):
         run.predict("readings.csv")
 
 

@@ -90,7 +90,6 @@ def test_a_value_may_hold_blanks_as_the_shell_passes_them() -> None:
     ("override", "expected"),
     [
         ("bord=7", "unknown key 'bord': did you mean 'board'?"),
-        ("engine.pwer=7", "unknown key 'engine.pwer': did you mean 'engine.power'?"),
         ("lr=7", "unknown key 'lr': did you mean 'engine.lr'?"),
         ("engine.zzzzz=7", "unknown key 'engine.zzzzz': the keys are engine.power, engine.lr"),
         ("board.x=7", "board.x=7: Value '{}' of type 'dict' could not be converted to Integer"),

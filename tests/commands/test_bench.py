@@ -41,26 +41,6 @@ def test_json_on_the_terminal_is_json_alone(capfd: pytest.CaptureFixture[str]) -
     assert any("loss in float32 after the same" in sentence for sentence in found["findings"])
 
 
-@pytest.mark.parametrize(
-    ("overrides", "expected"),
-    [
-        (["what=speed"], "what=speed: choose one of games, search"),
-        (["board=30"], "board=30"),
-        (["repeats=1"], "repeats=1"),
-        (["json=true", "markdown=true"], "output=FOLDER"),
-        (["write=a/accelerator/x.yaml"], "only what=batch"),
-        (["what=batch", "write=tuned.yaml"], "in a folder named accelerator"),
-        (["what=games", "output=/dev/null/x"], "/dev/null/x: Not a directory"),
-        (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
-    ],
-)
-def test_a_mistake_is_one_line(overrides: list[str], expected: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main([*TINY, *overrides]) == 2
-    err = capfd.readouterr().err
-    assert err.count("\n") == 1
-    assert expected in err
-
-
 FORECAST = ["what=train", "task=forecast", "accelerator=cpu", "accelerator.threads=1", "seconds=0.01", "repeats=2"]
 
 
@@ -94,31 +74,6 @@ def test_the_batch_is_the_one_that_the_task_wants_of_the_device(
     assert main([*FORECAST[:1], "task=classify", *FORECAST[2:], f"data.path={path}", *settings]) == 0
     found = json.loads(capfd.readouterr().out)
     assert {line["what"] for line in found["measurements"]} == {"training classify, batch 16"}
-
-
-@pytest.mark.parametrize(
-    ("overrides", "expected"),
-    [
-        (["what=forward"], "what=forward: other tasks than hex are measured in training only: what=train"),
-        (["what=all"], "what=all: other tasks than hex"),
-        (["task=none"], "task=none: there is no such option; choose from classify, forecast, hex"),
-        (["repeats=1"], "repeats=1"),
-        (["seconds=long"], "seconds=long: Value 'long' of type 'str' could not be converted to Float"),
-        (["board=5"], "unknown key 'board'"),
-        (["net.hiden=5"], "unknown key 'net.hiden': did you mean 'net.hidden'"),
-        (["net.hidden=0"], "net.hidden=0: must be 1 or more"),
-        (["resume=here"], "resume=here: a bench trains fresh weights"),
-        (["best=here"], "best=here: a bench trains fresh weights"),
-    ],
-)
-def test_a_mistake_with_another_task_is_one_line_of_the_bench(
-    overrides: list[str], expected: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*FORECAST, *overrides]) == 2
-    err = capfd.readouterr().err
-    assert err.startswith("hexlit bench: ")
-    assert err.count("\n") == 1
-    assert expected in err
 
 
 def test_hex_may_be_named_as_the_task(capfd: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def test_the_kill_of_its_holder_frees_a_folder(tmp_path: Path) -> None:
             FolderLock(tmp_path)
         holder.send_signal(signal.SIGKILL)
         holder.wait()
-        FolderLock(tmp_path).release()
+        FolderLock(tmp_path).close()
 
 
 @pytest.mark.row("D10")
@@ -108,12 +108,6 @@ def test_a_refused_run_leaves_no_folder(
     assert train([*TINY, *overrides]) == 2
     assert list(tmp_path.iterdir()) == []
     assert "Traceback" not in capfd.readouterr().err
-
-
-def test_a_refused_match_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert match(["players=[random,checkpoint=nowhere.ckpt]", "board=3"]) == 2
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_was_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

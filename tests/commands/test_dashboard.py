@@ -32,26 +32,6 @@ def test_the_page_is_shown_as_json_without_a_network(capsys: pytest.CaptureFixtu
     assert {"Sweeps", "Accelerators", "Matches", "Other tasks"} <= set(names)
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("team", "write ENTITY/PROJECT"),
-        ("/hexlit", "write ENTITY/PROJECT"),
-        ("team/a/b", "a name without any of"),
-        ("team/", "a name without any of"),
-    ],
-)
-def test_another_target_is_refused(target: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([f"wandb={target}"]) == 2
-    (said,) = capsys.readouterr().err.strip().splitlines()
-    assert message in said
-
-
-def test_a_page_and_a_sweep_are_not_asked_for_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wandb=team/hexlit", "folder=runs/a"]) == 2
-    assert "folder, runs, wandb: choose one of them" in capsys.readouterr().err
-
-
 @pytest.mark.row("F12")
 def test_without_a_key_or_a_network_one_line_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

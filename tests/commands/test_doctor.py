@@ -77,16 +77,3 @@ def test_the_whole_examination_takes_less_than_a_minute(capsys: pytest.CaptureFi
     report = json.loads(capsys.readouterr().out)
     assert report["seconds"] < 60
     assert report["devices"][0]["compile"]["works"] is not None
-
-
-@pytest.mark.parametrize(
-    ("override", "expected"),
-    [("compile=perhaps", "compile=perhaps: Value 'perhaps' is not a valid bool"), ("jsn=true", "did you mean 'json'?")],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(
-    override: str, expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["doctor", override]) == 2
-    err = capsys.readouterr().err
-    assert expected in err
-    assert err.count("\n") == 1

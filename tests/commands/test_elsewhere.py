@@ -13,7 +13,7 @@ from hexlit.commands import kernels, strength
 from hexlit.commands.match import MatchConfig, main
 from hexlit.commands.match_run import games_at_once
 from tests.cluster.fake_ray import FakeRay, stand_in
-from tests.commands.test_match import TINY, played, write_checkpoint
+from tests.commands.test_match import played, write_checkpoint
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import save_untrained
 
@@ -125,49 +125,6 @@ def test_strength_that_was_begun_here_continues_there(
     here, there = (json.loads((tmp_path / name / "strength.json").read_text()) for name in ("here", "there"))
     assert there["device"] == f"{here['device']}; cpu, 1 threads"
     assert there | {key: here[key] for key in ("where", "workers", "device")} == here
-
-
-def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert strength.main([f"checkpoint={tmp_path}/net.ckpt", "what=search", "where=ray"]) == 2
-    assert "where=ray: what=search measures the speed of this machine; leave one of them out" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (
-            ["players=[random,htp=gnuhex]", "where=ray"],
-            "players: gnuhex is a program of this machine; leave out",
-        ),
-        (["players=[random,rollouts]", "where=there"], "where=there: choose one of here, ray"),
-        (["players=[random,rollouts]", "workers=4"], "workers=4: where=here uses no cluster; add where=ray"),
-        (["players=[random,rollouts]", "ray.cpus=2"], "ray.cpus=2: where=here uses no cluster; add where=ray"),
-        (
-            ["players=[random,rollouts]", "where=ray", "ray.gpus=0.5"],
-            "accelerator.device=cpu: with ray.gpus=0.5 tasks compute on cuda; leave it out, or choose by ray.gpus",
-        ),
-    ],
-)
-def test_what_no_actor_can_play_is_refused(
-    settings: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        assert main([*TINY, "board=4", *settings]) == 2
-    assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (["workers=4"], "workers=4: where=here uses no cluster"),
-        (["where=ray", "accelerator=cuda"], "accelerator.device=cuda: with ray.gpus=0 tasks compute on cpu"),
-    ],
-)
-def test_strength_refuses_what_would_change_nothing(
-    settings: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert strength.main([f"checkpoint={tmp_path}/net.ckpt", *settings]) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_a_match_goes_on_here_though_it_was_begun_on_a_cluster(ray: FakeRay, tmp_path: Path) -> None:

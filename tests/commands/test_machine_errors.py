@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from hexlit.commands import run_folder
 from hexlit.commands.application import machine_error
+from hexlit.commands.export import main as export
 from hexlit.commands.games import main as games
 from hexlit.commands.train import after_the_first
 from hexlit.commands.train import main as train
@@ -30,10 +32,10 @@ def _own_handlers() -> Iterator[None]:
     logging.root.handlers[:] = before
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT, errno.ENAMETOOLONG])
-def test_a_refusal_of_the_machine_names_the_file(code: int) -> None:
-    told = machine_error(OSError(code, "whatever", "/runs/summary.json"))
-    assert str(told) == f"/runs/summary.json: {os.strerror(code)}"
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.ENOENT, errno.ENAMETOOLONG])
+def test_an_error_that_names_a_file_is_told(code: int) -> None:
+    told = machine_error(OSError(code, os.strerror(code), "/runs/summary.json"))
+    assert str(told) == f"/runs/summary.json: cannot be read or written ({os.strerror(code)})"
 
 
 def test_what_caused_another_error_is_told_and_a_bug_is_none() -> None:
@@ -41,7 +43,17 @@ def test_what_caused_another_error_is_told_and_a_bug_is_none() -> None:
     outer.__cause__ = OSError(errno.ENOSPC, "No space left on device")
     assert "No space left on device" in str(machine_error(outer))
     assert machine_error(RuntimeError("bug")) is None
-    assert machine_error(FileNotFoundError(errno.ENOENT, "No such file", "x")) is None
+    assert machine_error(OSError("bug")) is None
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="Linux alone")
+def test_a_place_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert export(["checkpoint=hexlit:small", "target=/proc/x.onnx"]) == 2
+    err = capfd.readouterr().err
+    assert re.fullmatch(r"hexlit export: /proc/.*: cannot be read or written \(.*\)\n", err), err
 
 
 def test_a_long_name_is_cut(capfd: pytest.CaptureFixture[str]) -> None:

@@ -198,11 +198,8 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
     script = tmp_path / "foreign.py"
     script.write_text(FOREIGN)
     kinds = [
-        f"checkpoint={nets}/a.ckpt simulations=4",
-        "rollouts simulations=20 playouts=2",
-        "two_distance depth=1",
-        "solver",
-        f"name=foreign htp={sys.executable} {script}",
+        *(f"checkpoint={nets}/a.ckpt simulations=4", "rollouts simulations=20 playouts=2"),
+        *("two_distance depth=1", "solver", f"name=foreign htp={sys.executable} {script}"),
     ]
     document = played(tmp_path, f"players=[{','.join(kinds)}]", "pairs=2", "board=3", "anchor=foreign")
     names = {player["name"] for player in document["players"]}
@@ -224,12 +221,8 @@ def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     script = tmp_path / "foreign.py"
     script.write_text(FOREIGN.replace("games == 3", "False"))
     kinds = [
-        "solver",
-        f"checkpoint={nets}/a.ckpt simulations=4",
-        "rollouts simulations=20",
-        "two_distance depth=1",
-        "random",
-        f"name=foreign htp={sys.executable} {script}",
+        *("solver", f"checkpoint={nets}/a.ckpt simulations=4", "rollouts simulations=20"),
+        *("two_distance depth=1", "random", f"name=foreign htp={sys.executable} {script}"),
     ]
     settings = (f"players=[{','.join(kinds)}]", "pairs=3", "board=3", "swap=true", "mode=gauntlet")
     document = played(tmp_path, *settings)
@@ -330,58 +323,9 @@ def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], t
     assert (missing.waited, missing.closed) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["players=[random]"], "a match needs two or more"),
-        (["players=[random,solver]"], "board has no value: none of the players is a network, so add board=N"),
-        (["players=[random,rnadom]"], "names no kind of player"),
-        (["players=[random,checkpoint=nothing.ckpt]"], "checkpoint=nothing.ckpt: there is no such file"),
-        (["players=[random,policy=.]"], "this folder has no checkpoints/best.ckpt"),
-        (["players={a: random, b: random}", "board=3", "pairs=1000"], "1000 openings: a 3x3 board has 36"),
-        (["players={a: random, b: random}", "board=2"], "openings.plies=2: on a 2x2 board an opening has 1 to 1"),
-        (["players={a: random, b: random}", "board=20"], "board=20"),
-        (["players={a: random, b: random}", "board=3", "anchor=c"], "anchor=c: there is no such player"),
-        (["players={a: random, b: random, c: random}", "board=3", "sprt.elo1=5"], "the test is between two players"),
-        (
-            ["players=[random,move_timeout=nan htp=cat]", "board=3", "pairs=2"],
-            "move_timeout=nan: must be above 0",
-        ),
-        (["mode=swiss"], "mode=swiss"),
-        (["pairs=0"], "pairs=0"),
-        (["openings.plies=0"], "openings.plies=0"),
-        (["swap=true", "openings.plies=2"], "openings.plies=2: with swap=true an opening is one move; leave it out"),
-        (["players={a: random, b: random}", "board=5", "swap=true"], "50 openings: a 5x5 board has 13 of 1 plies"),
-        ([], "players=None: a list is needed"),
-    ],
-    ids=lambda value: value[-1] if isinstance(value, list) and value else "",
-)
-def test_a_mistake_is_one_line_and_exit_code_2(
-    overrides: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        assert main([*TINY, *overrides]) == 2
-    err = capfd.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1, err
-    assert not list(tmp_path.rglob("games.csv"))
-
-
 def test_several_leaves_of_a_tree_need_no_more_games_than_there_are(nets: Path, tmp_path: Path) -> None:
     players = f"players=[checkpoint={nets}/a.ckpt simulations=8,random]"
     assert played(tmp_path, players, "pairs=1", "search.leaves=4")["games"] == 2
-
-
-def test_intervals_are_drawn_from_the_one_seed(nets: Path, tmp_path: Path) -> None:
-    """The openings are all there are, so that another seed changes nothing but their order."""
-    players, all_openings = f"players=[policy={nets}/a.ckpt,two_distance]", ("board=3", "pairs=5", "openings.plies=1")
-    one, other = (
-        played(tmp_path / seed, players, *all_openings, "openings.balanced=false", f"seed={seed}") for seed in "12"
-    )
-    names = [player["name"] for player in one["players"]]
-    assert [player["elo"] for player in one["players"]] == [player["elo"] for player in other["players"]]
-    assert [player["low"] for player in one["players"]] != [player["low"] for player in other["players"]]
-    assert names == [player["name"] for player in other["players"]]
 
 
 def test_a_match_that_somebody_plays_already_is_left_alone(
@@ -396,14 +340,6 @@ def test_a_match_that_somebody_plays_already_is_left_alone(
     assert {path: path.read_bytes() for path in before} == before
     with as_a_process(tmp_path):
         assert main([f"resume={folder}"]) == 0
-
-
-def test_a_setting_of_a_player_out_of_range_names_the_player(
-    nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        assert main([*TINY, f"players=[random,checkpoint={nets}/a.ckpt simulations=0]"]) == 2
-    assert "players: a@0: search.simulations=0" in capfd.readouterr().err
 
 
 def test_a_match_goes_on_with_its_own_settings_only(match: Path) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 import signal
 import subprocess
@@ -123,32 +122,3 @@ def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines()[-1] == "[] 0"
-
-
-@pytest.mark.row("D17")
-@pytest.mark.parametrize(
-    ("overrides", "expected"),
-    [
-        (["pid=1", "interval=0"], "interval=0.0: must be above 0 (seconds)"),
-        (["pid=abc"], "pid=abc: Value 'abc' of type 'str' could not be converted to Integer"),
-        (["pid=1", "run=here"], "pid=1, run=here: name one of the two"),
-        (["pid=999999999"], "pid=999999999: there is no such process"),
-        (["run=nowhere"], "run=nowhere: no run is running there"),
-        (["run=empty"], "run=empty: no run is running there"),
-        (["run=over"], "run=over: no run is running there"),
-        ([], "run=runs: no run is running there"),
-        (["pid=SELF", "csv=notes.txt"], "csv=notes.txt: holds something else"),
-        (["pid=SELF", "csv=empty"], "csv=empty: cannot be written"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(
-    overrides: list[str], expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("empty").mkdir()
-    Path("over").mkdir()
-    Path("over/process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
-    Path("notes.txt").write_text("mine\n")
-    assert main(["monitor", *(override.replace("SELF", str(os.getpid())) for override in overrides)]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"hexlit monitor: {expected}")
-    assert err.count("\n") == 1

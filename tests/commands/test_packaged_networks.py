@@ -1,7 +1,6 @@
 """Packaged networks: by name in every command, and without a name where people play."""
 
 import logging
-import re
 from pathlib import Path
 from typing import Any
 
@@ -117,15 +116,3 @@ def test_python_and_export_take_the_names(tmp_path: Path, capfd: pytest.CaptureF
     assert export.main(["checkpoint=hexlit:small", "format=safetensors"]) == 0
     assert "small.safetensors" in capfd.readouterr().out
     assert load_network(tmp_path / "small.safetensors").size == 3
-
-
-def test_no_taker_of_a_network_of_hex_resolves_its_file_by_itself() -> None:
-    """`network_file` knows the names; `checkpoint_file` does not."""
-    root = Path(hexlit.__file__).parent
-    callers = {
-        str(path.relative_to(root))
-        for path in root.rglob("*.py")
-        if re.search(r"import .*\bcheckpoint_file\b", path.read_text(encoding="utf-8"))
-    }
-    assert {name for name in callers if not name.startswith("tasks/")} == {"commands/predict.py"}
-    assert "tasks/hex/checkpoint.py" in callers

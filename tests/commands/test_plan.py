@@ -62,27 +62,6 @@ def test_people_see_what_limits_and_what_a_change_would_bring(rates: str, capfd:
     assert "is the limit" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["experiment=hex5"], "FOLDER writes them"),
-        (["rates=nowhere"], "rates=nowhere: has no figures of what=pace"),
-        (["RATES", "hosts=-1"], "hosts=-1: must be 0 or more"),
-        (["RATES", "hosts=0", "workers=0"], "0 processes: from 1 to selfplay.games="),
-        (["RATES", "hosts=1000"], "2000 processes: from 1 to selfplay.games=128 can play"),
-        (["RATES", "target.games=5", "target.epochs=5"], "choose one of them"),
-        (["RATES", "target.score=0.5"], "target.run=None: no strength"),
-        (["RATES", "data=games", "data.path=x"], "a plan is of self-play"),
-    ],
-)
-def test_mistakes_are_one_line(rates: str, arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main([rates if argument == "RATES" else argument for argument in arguments]) == 2
-    err = capfd.readouterr().err
-    assert said in err
-    assert err.count("\n") == 1
-    assert err.startswith("hexlit plan: ")
-
-
 def test_the_bench_measures_what_a_plan_reads(tmp_path: Path) -> None:
     small = ["board=3", "net.channels=8", "net.blocks=[1]", "selfplay.games=8", "search.simulations=4"]
     asked = ["what=pace", "experiment=hex5", "repeats=2", "seconds=0.01", f"output={tmp_path}", *small]

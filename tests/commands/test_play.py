@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.commands import export, play
+from hexlit.commands import export
 from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.errors import UsageError
@@ -20,31 +20,6 @@ from hexlit.web.server import address, listen
 from tests.nets.test_evaluator import trained_like
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.row("F17")
-@pytest.mark.parametrize(
-    ("override", "said"),
-    [
-        ("port=99999", "port=99999: must be from 0 to 65535"),
-        ("browsers=0", "browsers=0: "),
-        ("seconds=0", "seconds=0.0: "),
-        ("players=[nobody]", "names no kind of player"),
-        ("players=[random]", "two are named random"),
-        ("checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
-        ("checkpoint=hexlit:nothing", "no such network"),
-        ("host=a..b", "host=a..b: cannot listen"),
-        ("names=['*']", "names: '*': a name without port is needed"),
-        ("players=['checkpoint=x.ckpt simulations=9']", "leave out simulations="),
-        ("simulations=9", "unknown key 'simulations': did you mean 'search.simulations'"),
-        ("host=256.0.0.1", "host=256.0.0.1: cannot listen"),
-    ],
-)
-def test_a_mistake_is_told_in_one_line(override: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert play.main(["port=0", "open=false", override]) == 2
-    error = capfd.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.row("F17")
@@ -96,25 +71,3 @@ def test_an_export_replaces_no_file(tmp_path: Path, capfd: pytest.CaptureFixture
     assert export.main([f"checkpoint={source}", *half, f"target={source}"]) == 2
     assert f"{source} is there already" in capfd.readouterr().err
     assert source.read_bytes() == before
-
-
-@pytest.mark.row("F20")
-@pytest.mark.parametrize(
-    ("overrides", "said"),
-    [
-        (["checkpoint=x", "format=pdf"], "format=pdf: choose one of onnx, safetensors"),
-        (["checkpoint=x", "dtype=float16"], "dtype=float16: "),
-        (["checkpoint=x", "target=net.txt"], "target=net.txt: a file whose name ends with .onnx"),
-        (["checkpoint=nowhere"], "checkpoint=nowhere: there is no such file"),
-        ([], "checkpoint"),
-    ],
-)
-def test_an_export_that_cannot_be_is_told_in_one_line(
-    overrides: list[str], said: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert export.main(overrides) == 2
-    error = capfd.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []

@@ -43,25 +43,6 @@ def test_a_game_against_a_player(you: str, monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.parametrize(
-    ("you", "said"),
-    [
-        ("black", "You play black (Black: X, White: O); network (hexlit:medium) plays the rest."),
-        ("white", "You play white (Black: X, White: O); network (hexlit:medium) plays the rest."),
-        ("both", "You play both sides; network (hexlit:medium) plays the rest."),
-        ("none", "You play none (Black: X, White: O); network (hexlit:medium) plays the rest."),
-    ],
-)
-def test_the_greeting_says_who_plays_and_how_to_read_the_board(
-    you: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    play.greet(play.PlayConfig(you=you))
-    who, legend, loading = capsys.readouterr().out.splitlines()
-    assert who == said
-    assert legend == "X Black, top to bottom; O White, left to right; (X) or (O) the last move."
-    assert loading == "Loading network (hexlit:medium) ..."
-
-
-@pytest.mark.parametrize(
     ("overrides", "network"),
     [({}, "hexlit:medium"), ({"board": 5}, "hexlit:small"), ({"checkpoint": "runs/mine"}, "runs/mine")],
 )
@@ -77,11 +58,3 @@ def test_resigning_and_leaving(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "undo: you have not moved yet" in out
     assert "White wins by resignation" in out
     assert "wins" not in play_lines("help\nb2\n", "board=3", "you=both", monkeypatch=monkeypatch, capsys=capsys)
-
-
-@pytest.mark.parametrize(
-    ("override", "said"), [("you=red", "you=red: choose one of"), ("against=nobody", "there is no 'nobody'")]
-)
-def test_a_mistake_is_told_in_one_line(override: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert play.main(["terminal=true", override]) == 2
-    assert said in capfd.readouterr().err

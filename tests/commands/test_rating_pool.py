@@ -13,11 +13,8 @@ from tests.commands.test_train import Run, as_a_process, train
 from tests.commands.tiny import TINY
 
 RATED = [
-    "accelerator.threads=1",
-    "trainer.max_epochs=4",
-    "evaluation.pool.every_epochs=2",
-    "evaluation.pool.pairs=3",
-    "evaluation.rollouts=1",
+    *("accelerator.threads=1", "trainer.max_epochs=4", "evaluation.pool.every_epochs=2"),
+    *("evaluation.pool.pairs=3", "evaluation.rollouts=1"),
 ]
 
 

@@ -5,13 +5,11 @@ import re
 import signal
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands.report import named_folder
 from tests.tuning.sweeps import complete, failed, make_job, make_sweep, mark_alive, running
 
 SWEEP = Path("runs/hex5/s")
@@ -138,61 +136,3 @@ def test_reporting_imports_no_torch(sweep: Path) -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines()[-1] == "[] 0"
     assert found.stderr == ""
-
-
-def test_help_draws_nothing_and_imports_neither_optuna_nor_matplotlib() -> None:
-    program = (
-        "import sys; from hexlit.cli import main; code = main(['report', '--help']); "
-        "print([name for name in ('optuna', 'matplotlib', 'torch', 'scipy') if name in sys.modules], code)"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[] 0"
-    assert "hexlit report [FOLDER]" in found.stdout
-
-
-@pytest.mark.parametrize(
-    ("argv", "expected"),
-    [
-        (["a/b"], ["folder='a/b'"]),
-        (["json=true", "a/b"], ["json=true", "folder='a/b'"]),
-        (["it's"], ['folder="it\'s"']),
-        (["--cfg", "job", "a"], ["--cfg", "job", "folder='a'"]),
-        (["--cfg", "job"], ["--cfg", "job"]),
-        (["folder=a"], ["folder=a"]),
-        (["--help"], ["--help"]),
-        ([], []),
-    ],
-)
-def test_a_bare_path_becomes_the_folder(argv: list[str], expected: list[str]) -> None:
-    assert named_folder(argv) == expected
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["nowhere"], "folder=nowhere: there is no such folder"),
-        ([], "folder=null: there is no run and no sweep below runs; name the folder of one"),
-        (["empty"], "folder=empty: holds no run, sweep, match or strength run"),
-        (["run", "watch=true"], "watch=true: run holds a run; only a sweep is watched"),
-        (["empty", "rows=0"], "rows=0: must be 1 or more"),
-        (["empty", "json=true", "watch=true"], "json=true, watch=true: choose one of the two"),
-        (["empty", "json=maybe"], "json=maybe: Value 'maybe' is not a valid bool"),
-        (["empty", "--wrong"], "unknown flag --wrong"),
-        (["--cfg"], "argument --cfg/-c: expected one argument"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(
-    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("empty").mkdir()
-    Path("run/.hydra").mkdir(parents=True)
-    assert main(["report", *words]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"hexlit report: {expected}")
-    assert err.count("\n") == 1
-
-
-def test_the_schema_is_shipped() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert "*.schema.json" in project["tool"]["setuptools"]["package-data"]["hexlit.tuning"]
-    assert (Path(__file__).parents[2] / "hexlit" / "tuning" / "overall_results.schema.json").is_file()

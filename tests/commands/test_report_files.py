@@ -1,14 +1,12 @@
 """Reports beside what they are about: which folder holds what, and that a report never fails a run."""
 
-import json
-import logging
 import re
 from pathlib import Path
 
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands.report_files import kind_of, newest, write_beside
+from hexlit.commands.report_files import kind_of, newest
 from hexlit.errors import UsageError
 from tests.reporting.documents import checked, make_match, make_run
 
@@ -47,14 +45,13 @@ def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFi
     assert "Cross table" in checked(Path("m/report.html").read_text()).text
 
 
-def test_a_strength_run_without_a_result_names_the_command_that_continues(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_has_no_whole_result_names_the_command_that_continues(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s").mkdir()
     Path("s/parts.json").touch()
-    assert main(["report", "s"]) == 2
-    said = "s: has not ended; continue with hexlit strength resume=s"
-    assert capsys.readouterr().err == f"hexlit report: {said}\n"
+    (make_match(Path("m")) / "match.json").write_bytes(b"\xff\x00")
+    for folder, command in (("s", "strength"), ("m", "match")):
+        assert main(["report", folder]) == 2
+        assert f"continue with hexlit {command} resume={folder}\n" in capsys.readouterr().err
 
 
 def test_a_page_goes_to_the_file_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,58 +102,3 @@ def test_workers_are_compared_by_their_measured_efficiency() -> None:
     assert main(["report", "runs=[one,four]", "epochs=[900]", "price=2"]) == 0
     text = checked(Path("comparison.html").read_text()).text
     assert re.search(r"four\s+2\.50×\s+4\s+62%\s+2\.00\s+4\.00", text)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["runs=[a]"], "two runs or more are compared"),
-        (["runs=[a,m]"], "m holds a match; only runs are compared"),
-        (["a", "watch=true"], "only a sweep is watched"),
-        (["a", "epochs=[0]"], "epochs=[0]: each must be 1 or more"),
-        (["a", "runs=[a,a]"], "folder, runs, wandb: choose one of them"),
-        (["empty"], "folder=empty: holds no run"),
-    ],
-)
-def test_what_cannot_be_reported_is_refused_in_one_line(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_run(Path("a"))
-    make_match(Path("m"))
-    Path("empty").mkdir()
-    assert main(["report", *words]) == 2
-    err = capsys.readouterr().err
-    assert said in err
-    assert err.count("\n") == 1
-
-
-def test_a_match_that_goes_on_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    (make_match(Path("m")) / "match.json").unlink()
-    assert main(["report", "m"]) == 2
-    assert "continue with hexlit match resume=m" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["m"], ["m", "json=true"]])
-def test_results_that_cannot_be_read_are_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    (make_match(Path("m")) / "match.json").write_bytes(b"\xff\x00")
-    assert main(["report", *words]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("hexlit report: m/match.json: cannot be read (")
-    assert err.count("\n") == 1
-
-
-def test_as_json_the_summary_is_printed_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_run(Path("a"))
-    before = sorted(folder.rglob("*"))
-    assert main(["report", "a", "json=true"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads((folder / "summary.json").read_text())
-    assert sorted(folder.rglob("*")) == before
-
-
-def test_a_report_that_cannot_be_made_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    folder = make_run(Path("a"), ending="torn")
-    with caplog.at_level(logging.WARNING):
-        assert write_beside(folder) is None
-    assert len(caplog.records) == 1
-    assert "report.html was not written" in caplog.text
-    assert not (folder / "report.html").exists()

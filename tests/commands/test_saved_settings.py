@@ -10,41 +10,21 @@ from hexlit.commands.train import after_the_first
 from hexlit.errors import UsageError
 
 
-def run_folder(tmp_path: Path, overrides: str | bytes) -> Path:
+def run_folder(tmp_path: Path, overrides: bytes) -> Path:
     (tmp_path / ".hydra").mkdir()
-    content = overrides.encode() if isinstance(overrides, str) else overrides
-    (tmp_path / ".hydra" / "overrides.yaml").write_bytes(content)
+    (tmp_path / ".hydra" / "overrides.yaml").write_bytes(overrides)
     return tmp_path
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     said = ["board=5", "name='a b'", "~x", "+k=[1,2]"]
-    folder = run_folder(tmp_path, OmegaConf.to_yaml(OmegaConf.create(said)))
+    folder = run_folder(tmp_path, OmegaConf.to_yaml(OmegaConf.create(said)).encode())
     assert read_overrides(folder) == said
     assert resumed_arguments([f"resume={folder}", "seed=2"])[: len(said) + 1] == [*said, "seed=2"]
 
 
-def test_a_run_may_have_no_overrides(tmp_path: Path) -> None:
-    assert read_overrides(run_folder(tmp_path, "[]\n")) == []
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        b"\x00\xff\xfe\x80" * 20,
-        b"\x00" * 40,
-        "!!python/object/apply:os.system ['true']\n...\n",
-        "- !!python/name:os.system board=5\n...\n",
-        "- 5\n...\n",
-        "board: 5\n...\n",
-        "- [nested]\n...\n",
-        "[" * 5000,
-        "- 'open\n...\n",
-    ],
-    ids=lambda content: repr(content[:30]),
-)
-def test_empty_torn_binary_and_tagged_settings_are_refused_in_one_line(content: str | bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x80", b"!!python/name:os.system []\n", b"- 5\n", b"[" * 5000])
+def test_empty_torn_binary_and_tagged_settings_are_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
     folder = run_folder(tmp_path, content)
     with pytest.raises(UsageError, match=r"overrides\.yaml: not a list of overrides") as refused:
         resumed_arguments([f"resume={folder}"])

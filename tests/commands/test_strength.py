@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from hexlit.arena.measures import measure_variant
-from hexlit.commands import strength_run
 from hexlit.commands.strength import main
 from tests.commands.tiny import save_untrained
 from tests.reporting.documents import checked
@@ -75,23 +73,6 @@ def test_searches_are_compared_in_a_table_of_markdown(
     assert [row["match"]["count"] for row in rows] == [6] * 6
 
 
-def test_rows_that_are_done_are_kept_when_the_command_is_broken_off(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[Any] = []
-
-    def breaks_off(*given: Any, **settings: Any) -> Any:
-        if done:
-            raise KeyboardInterrupt
-        done.append(measure_variant(*given, **settings))
-        return done[-1]
-
-    monkeypatch.setattr(strength_run, "measure_variant", breaks_off)
-    arguments = ["what=search", "simulations=[4]", "leaves=[]", "pairs=3", "seconds=0.001", f"output={tmp_path / 'o'}"]
-    assert main([*SMALL, *arguments, f"checkpoint={checkpoint}"]) == 130
-    assert json.loads((tmp_path / "o" / "strength.json").read_text())["rows"] == done
-
-
 @pytest.mark.row("E17")
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_checkpoint_of_a_run_serves_here_by_its_folder_and_on_another_board(
@@ -117,39 +98,3 @@ def test_the_same_seed_gives_the_same_figures(
         found.append(json.loads(capfd.readouterr().out))
     assert found[0] == found[1]
     assert found[0]["calibration"] != found[2]["calibration"]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "expected"),
-    [
-        ([], "checkpoint has no value: add checkpoint=VALUE"),
-        (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
-        (["checkpoint=."], "checkpoint=.: this folder has no checkpoints/best.ckpt"),
-        (["checkpoint=x", "what=speed"], "what=speed: choose one of truth, search"),
-        (["checkpoint=x", "simulations=[]"], "simulations=[]"),
-        (["checkpoint=x", "simulations=[0,4]"], "simulations=[0,4]: each must be from 1"),
-        (["checkpoint=x", "positions=0"], "positions=0: must be 1 or more"),
-        (["checkpoint=x", "games=0"], "games=0: must be 1 or more"),
-        (["checkpoint=x", "seconds=0"], "seconds=0"),
-        (["checkpoint=x", "seconds=inf"], "seconds=inf"),
-        (["checkpoint=x", "board=30"], "board=30"),
-        (["checkpoint=x", "json=true", "markdown=true"], "choose one of them"),
-        (["checkpoint=CHECKPOINT", "board=9"], "board=9: positions are solved on boards of 3 to 8"),
-        (["checkpoint=CHECKPOINT", "what=search", "board=2"], "board=2"),
-        (["checkpoint=CHECKPOINT", "output=/dev/null/x"], "/dev/null/x: no run can be kept here"),
-    ],
-)
-def test_a_mistake_is_one_line(
-    overrides: list[str],
-    expected: str,
-    checkpoint: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main([word.replace("CHECKPOINT", str(checkpoint)) for word in overrides]) == 2
-    err = capfd.readouterr().err
-    assert err.count("\n") == 1
-    assert expected in err
-    assert not (tmp_path / "runs").exists()

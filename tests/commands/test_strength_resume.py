@@ -191,11 +191,6 @@ def change_network(folder: Path) -> None:
     save_untrained(folder.parent / "net.ckpt", size=3, swap=True)
 
 
-def tear(folder: Path) -> None:
-    path = folder / PARTS_FILE
-    path.write_bytes(path.read_bytes()[:-20])
-
-
 def remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
@@ -209,7 +204,6 @@ def lose_settings(folder: Path) -> None:
     [
         (remove, "found: no folder of a run (a run keeps its settings in .hydra)"),
         (lose_settings, "found: no folder of a run (a run keeps its settings in .hydra)"),
-        (tear, "found/parts.json: cannot be read ("),
         (change_network, ": the network's SHA-256 was "),
     ],
 )

@@ -24,19 +24,9 @@ from tests.tasks.classify.texts import save, sentences
 from tests.tuning.forked import FORKED
 
 SMALL = [
-    "task=classify",
-    "report=false",
-    "logger=csv",
-    "accelerator=cpu",
-    "accelerator.threads=1",
-    "accelerator.precision=32-true",
-    "data.max_length=32",
-    "net.kind=mean",
-    "net.vocabulary=400",
-    "net.width=16",
-    "optimizer.lr=1e-2",
-    "optimizer.warmup_steps=0",
-    "trainer.max_epochs=3",
+    *("task=classify", "report=false", "logger=csv", "accelerator=cpu", "accelerator.threads=1"),
+    *("accelerator.precision=32-true", "data.max_length=32", "net.kind=mean", "net.vocabulary=400"),
+    *("net.width=16", "optimizer.lr=1e-2", "optimizer.warmup_steps=0", "trainer.max_epochs=3"),
 ]
 
 
@@ -121,6 +111,9 @@ def test_a_pretrained_encoder_goes_on_and_predicts_without_its_folder(
     with as_a_process(tmp_path):
         assert predict(["checkpoint=run", "text=the comet, the galaxy and the moon"]) == 0
     assert capfd.readouterr().out.startswith("stars ")
+    with as_a_process(tmp_path):
+        assert predict(["checkpoint=run", "text=caf\udce9"]) == 2  # bytes that are no UTF-8
+    assert capfd.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.row("B9")
@@ -199,7 +192,7 @@ def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch
     ("override", "said"),
     [
         ("data.path=none.csv", "data.path=none.csv: there is no such file"),
-        ("data.label=topic", "cannot be read (Column 'topic'"),
+        ("data.label=topic", 'cannot be read (\'Field "topic"'),
     ],
 )
 def test_a_mistake_is_one_line(

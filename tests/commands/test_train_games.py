@@ -46,11 +46,8 @@ BASE = {
 }
 ON_GAMES = [override for override in TINY if not override.startswith("selfplay.")]
 LONG = (
-    "accelerator.precision=32-true",
-    "optimizer.lr=0.05",
-    "optimizer.warmup_steps=0",
-    "trainer.max_epochs=30",
-    "trainer.patience=2",
+    *("accelerator.precision=32-true", "optimizer.lr=0.05", "optimizer.warmup_steps=0"),
+    *("trainer.max_epochs=30", "trainer.patience=2"),
 )
 
 
@@ -204,35 +201,6 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
     assert [row["steps"] for row in run.table("steps.csv")] == [row["steps"] for row in plain.table("steps.csv")]
     assert run.table("metrics.csv")[0]["train.loss"] != plain.table("metrics.csv")[0]["train.loss"]
     assert not same_weights(run, plain)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "said"),
-    [
-        (["data=games"], "data.path=null"),
-        (["data=games", "data.path=nowhere"], "nowhere"),
-        (["data.path=nowhere"], "data.mix_share"),
-        (["init_from=nowhere"], "init_from=nowhere"),
-        (["trainer.monitor=val.loss"], "only data=games is validated"),
-        (
-            ["evaluation.every_epochs=0"],
-            "evaluation.every_epochs=0 measures no strength",
-        ),
-        (["data=games", "data.path=x", "evaluation.every_epochs=0"], "trainer.monitor=strength.score: "),
-        (
-            ["experiment=balanced_weights", "data.path=x", "selfplay.games=4"],
-            "selfplay.games=4: data=games plays no games of its own",
-        ),
-    ],
-)
-def test_what_is_not_there_is_refused_in_one_line(
-    overrides: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        assert main([*ON_GAMES, *overrides]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.row("B8")

@@ -10,20 +10,10 @@ from hexlit.cli import main
 from tests.pretended_device import pretend_mps
 
 TINY = (
-    "board=3",
-    "net.channels=8",
-    "net.blocks=[1]",
-    "selfplay.positions=100",
-    "selfplay.games=16",
-    "selfplay.workers=0",
-    "selfplay.ahead=false",
-    "search.simulations=4",
-    "trainer.max_epochs=2",
-    "trainer.monitor=train.loss",
-    "trainer.monitor_mode=min",
-    "trainer.ema_decay=0.9",
-    "evaluation.every_epochs=0",
-    "logger=csv",
+    *("board=3", "net.channels=8", "net.blocks=[1]", "selfplay.positions=100", "selfplay.games=16"),
+    *("selfplay.workers=0", "selfplay.ahead=false", "search.simulations=4", "trainer.max_epochs=2"),
+    *("trainer.monitor=train.loss", "trainer.monitor_mode=min", "trainer.ema_decay=0.9"),
+    *("evaluation.every_epochs=0", "logger=csv"),
 )
 
 

@@ -303,10 +303,7 @@ def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
 @pytest.mark.row("A24")
 @pytest.mark.parametrize(
     ("override", "was"),
-    [
-        ("optimizer.lr=1e-5", "optimizer.lr=0.01"),
-        ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0"),
-    ],
+    [("optimizer.lr=1e-5", "optimizer.lr=0.01"), ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0")],
 )
 def test_what_the_checkpoint_would_overrule_is_refused(
     override: str, was: str, tmp_path_factory: pytest.TempPathFactory

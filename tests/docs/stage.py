@@ -17,10 +17,7 @@ SAMPLES = ROOT / "tests" / "samples"
 FORECAST = ["task=forecast", "net.hidden=8", "net.second=0", "net.head=8", "trainer.max_epochs=1"]
 CLASSIFY = ["task=classify", "data.max_length=32", "net.vocabulary=400", "net.width=16", "trainer.max_epochs=1"]
 COLUMNS = [
-    "data.time=[time]",
-    "data.timezone=null",
-    "data.series=station",
-    "data.targets=[level]",
+    *("data.time=[time]", "data.timezone=null", "data.series=station", "data.targets=[level]"),
     "data.features=[rain]",
 ]
 PLAIN = ["logger=csv", "accelerator=cpu", "accelerator.threads=1", "accelerator.precision=32-true"]

@@ -89,8 +89,7 @@ COMMANDS: list[Whole] = [
         [*CLASSIFY[1:], *PLAIN, *TRIALS, "data.path={texts}", "data.text=text", "data.label=label"],
     ),
     Whole(
-        r"train .*task=classify.*",
-        [*CLASSIFY[1:], *PLAIN, "data.path={texts}", "data.text=text", "data.label=label"],
+        r"train .*task=classify.*", [*CLASSIFY[1:], *PLAIN, "data.path={texts}", "data.text=text", "data.label=label"]
     ),
     Whole(r"train .*best=.* data\.max_length=.*", CLASSIFY[2:], words=[(r"(\+?best)=.*", r"\1={sweep_of_texts}")]),
     Whole(r"train .*(data=games|data\.path=|init_from=).*", [*RECORDED, *LEARNS]),
@@ -113,10 +112,7 @@ COMMANDS: list[Whole] = [
     Whole(r"play.*", refused="serves until Ctrl-C; tests/commands/test_play.py and tests/web play on it"),
     Whole(r"export.*format=onnx.*"),
     Whole(r"export.*"),
-    Whole(
-        r"predict .*text=.*",
-        words=[(r"(checkpoint)=.*", r"\1={classify}")],
-    ),
+    Whole(r"predict .*text=.*", words=[(r"(checkpoint)=.*", r"\1={classify}")]),
     Whole(
         r"predict .*",
         words=[
@@ -157,18 +153,7 @@ FOREIGN: dict[str, str] = {
 }
 """Programs of others -> why no test runs them."""
 
-OURS = (
-    "pytest",
-    "mkdocs",
-    "ruff",
-    "mypy",
-    "python",
-    "python3",
-    ".ci/run",
-    "run",
-    "lowest",
-    "docs/reference_page.py",
-)
+OURS = ("pytest", "mkdocs", "ruff", "mypy", "python", "python3", ".ci/run", "run", "lowest", "docs/reference_page.py")
 """Further programs whose arguments are checked; what they do, `.ci/run` does."""
 
 

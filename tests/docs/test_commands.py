@@ -19,7 +19,7 @@ from hexlit.commands import application
 from hexlit.commands.application import typed
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.docs.pages import GENERATED, ROOT, manual, name_of
-from tests.docs.shell import Command, commands_of, commands_of_line
+from tests.docs.shell import Command, commands_of
 from tests.docs.stage import Stage
 from tests.docs.stand_ins import FOREIGN, OURS, Whole, is_searched, placed, shortened, whole
 
@@ -222,30 +222,9 @@ def test_a_shortened_command_runs(command: Command, stage: Stage, tmp_path: Path
     run_whole(command, stage, tmp_path)
 
 
-def test_a_line_of_shell_is_taken_apart() -> None:
-    line = "A=1 .venv/bin/python -m pip install -e . && srun -n 2 hexlit train 'x=[a, b]' >log 2>&1 | head # why"
-    found = list(commands_of_line("page:1", line))
-    assert [command.words for command in found] == [
-        ("pip", "install", "-e", "."),
-        ("hexlit", "train", "x=[a, b]"),
-        ("head",),
-    ]
-    assert found[1].launcher == ("srun", "-n", "2")
-
-
 def test_a_typo_in_a_key_is_found(
     composes_only: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert call(first_values(["train", "--multirun", "trainer.max_epoch=1,2"])) == 2
     assert "did you mean 'trainer.max_epochs'" in capsys.readouterr().err
-
-
-def test_a_page_setting_is_made_small_and_what_is_searched_stays() -> None:
-    entry = Whole("train.*", ["board=3", "optimizer.lr=1", "net.channels=8"])
-    assert shortened(["train", "board=7", "optimizer.lr=1e-3,1e-2"], entry) == [
-        "train",
-        "board=3",
-        "optimizer.lr=1e-3,1e-2",
-        "net.channels=8",
-    ]

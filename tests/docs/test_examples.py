@@ -9,13 +9,10 @@ a file of that folder; without a NAME it is that of the next block that runs. `<
 import ast
 import json
 import os
-import subprocess
-import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -58,8 +55,8 @@ def steps(blocks: list[Fence]) -> Iterator[tuple[str, list[Fence]]]:
         yield name, list(group)
 
 
-def run_example(blocks: list[Fence], folder: Path, apart: Callable[..., CompletedProcess[str]] = run_apart) -> None:
-    """Do all steps in `folder`; `apart` runs a program of Python in a process of its own."""
+def run_example(blocks: list[Fence], folder: Path) -> None:
+    """Do all steps in `folder`."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "HEXLIT_SLOTS": str(folder / "slots")}
     for kind, group in steps(blocks):
         if kind == "file":
@@ -69,12 +66,12 @@ def run_example(blocks: list[Fence], folder: Path, apart: Callable[..., Complete
                 path.write_text(block.text, encoding="utf-8")
         elif kind == "python":
             program = "\n".join(block.text for block in group)
-            done = apart(program, folder=folder, environment=environment, seconds=LONGEST)
+            done = run_apart(program, folder=folder, environment=environment, seconds=LONGEST)
             assert done.returncode == 0, f"{group[0].place}:\n{done.stdout}{done.stderr}"
         else:
             for command in (command for block in group for command in commands_of_fence(block)):
                 assert command.words[0] == "hexlit", f"{command.place}: only commands of hexlit run here"
-                done = apart(HEXLIT, *command.words[1:], folder=folder, environment=environment, seconds=LONGEST)
+                done = run_apart(HEXLIT, *command.words[1:], folder=folder, environment=environment, seconds=LONGEST)
                 assert done.returncode == 0, f"{command.place}:\n{done.stdout}{done.stderr}"
 
 
@@ -105,30 +102,3 @@ def test_every_block_is_what_its_language_says(page: Path) -> None:
         except (SyntaxError, ValueError, yaml.YAMLError) as error:
             pytest.fail(f"{fence.place}: this is no {fence.language}: {error}")
         assert fence.language, f"{fence.place}: name the language of the block, `text` for none"
-
-
-def test_a_file_a_program_and_a_command_are_told_apart() -> None:
-    blocks = [
-        Fence("p", 1, "python", "A = 1\n", {"file": "a.py"}),
-        Fence("p", 5, "python", "import a\n", {"run": "x"}),
-        Fence("p", 9, "python", "print(a.A)\n", {"run": "x"}),
-        Fence("p", 12, "sh", "hexlit solve board=2\n", {"run": "x"}),
-    ]
-    assert [(kind, len(group)) for kind, group in steps(blocks)] == [("file", 1), ("python", 2), ("shell", 1)]
-
-
-def bare(program: str, *, folder: Path, environment: dict[str, str], seconds: float) -> CompletedProcess[str]:
-    """As `run_apart`, in a new Python that has imported nothing."""
-    line = [sys.executable, "-c", program]
-    return subprocess.run(
-        line, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=seconds
-    )
-
-
-def test_an_example_that_fails_is_told_with_its_place(tmp_path: Path) -> None:
-    files = [Fence("p", 1, "python", "A = 1\n", {"file": "of/a.py"})]
-    right = Fence("p", 5, "python", "from of.a import A\nassert A == 1\n", {"run": "x"})
-    run_example([*files, right], tmp_path, bare)
-    wrong = Fence("p", 9, "python", "from of.a import A\nassert A == 2\n", {"run": "x"})
-    with pytest.raises(AssertionError, match="p:9"):
-        run_example([*files, wrong], tmp_path, bare)

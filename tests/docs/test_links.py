@@ -70,55 +70,9 @@ def test_every_link_of_a_page_leads_somewhere(path: Path) -> None:
 
 
 @pytest.mark.row("F14")
-@pytest.mark.parametrize("folder", ["hexlit", "conf"])
-def test_every_file_that_code_names_is_there(folder: str) -> None:
+def test_every_file_that_code_and_pages_name_is_there() -> None:
     """Names of placeholders, such as conf/task/NAME.yaml, have capitals."""
-    wrong = []
-    for path in CODE:
-        if not path.is_relative_to(ROOT / folder):
-            continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            for name in FILE.findall(line):
-                if not (ROOT / name).exists() and not re.search(r"[A-Z]{2}", name):
-                    wrong.append(f"{name_of(path)}:{number}: there is no {name}")
-    assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.row("F14")
-@pytest.mark.parametrize("path", pages(), ids=name_of)
-def test_every_file_that_a_page_names_is_there(path: Path) -> None:
-    wrong = [
-        f"{name_of(path)}:{number}: there is no {name}"
-        for number, line in prose(path)
-        for name in FILE.findall(line)
-        if not (ROOT / name).exists() and not re.search(r"[A-Z]{2}", name)
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-def test_what_is_wrong_with_a_link_is_found(tmp_path: Path) -> None:
-    readme = ROOT / "README.md"
-    assert what_is_wrong(readme, "LICENSE") is None
-    assert what_is_wrong(readme, "hexlit/cli.py#L3") is None
-    assert what_is_wrong(readme, "hexlit/nowhere.py") == "there is no hexlit/nowhere.py"
-    assert what_is_wrong(readme, "#nowhere") == "README.md has no heading of the anchor #nowhere"
-    assert what_is_wrong(readme, "../other.md") == "it leads out of the repository"
-    assert what_is_wrong(readme, "http://example.org") == "links to the web begin with https"
-    assert what_is_wrong(readme, "https://example") == "no name of a host"
-
-
-def test_links_of_all_kinds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.docs.pages.ROOT", tmp_path)
-    page = tmp_path / "page.md"
-    page.write_text(
-        '[a](b.md#c) and [Hex](https://en.wikipedia.org/wiki/Hex_(board_game)), `[no](link)`\n<img src="d.png">\n'
-        "[e]: f.md\n[![picture](g.svg)](h.md)\n```sh\n[no](link)\n```\n"
-    )
-    assert {target for _, target in links(page)} == {
-        "b.md#c",
-        "https://en.wikipedia.org/wiki/Hex_(board_game)",
-        "d.png",
-        "f.md",
-        "g.svg",
-        "h.md",
-    }
+    lines = [(path, *line) for path in CODE for line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)]
+    lines += [(path, *line) for path in pages() for line in prose(path)]
+    named = [(f"{name_of(path)}:{number}", name) for path, number, line in lines for name in FILE.findall(line)]
+    assert [one for one in named if not (ROOT / one[1]).exists() and not re.search(r"[A-Z]{2}", one[1])] == []

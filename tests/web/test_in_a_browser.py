@@ -27,11 +27,9 @@ PATIENCE = 30.0
 MIDDLE_GAME = "#11,swap,c2,f6,e8,g4,h7,d9,c10,d8,c8,b9,e5,g6,f7,f8,g8,c7,d6,h5,b7,b8,a8,i3,a1,k11"
 
 
-def start(port: int = 0, *, by_default: bool = False) -> tuple[subprocess.Popen[str], str]:
+def start(port: int = 0) -> tuple[subprocess.Popen[str], str]:
     """A server on a free port or on `port`, and its address, which is in the first line that it prints."""
-    command = [sys.executable, "-m", "hexlit", "play", "open=false", f"port={port}"]
-    if not by_default:
-        command += ["board=11", "rollouts=2"]
+    command = [sys.executable, "-m", "hexlit", "play", "open=false", f"port={port}", "board=11", "rollouts=2"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     found = re.search(r"http://\S+", server.stdout.readline())
@@ -611,44 +609,6 @@ def test_the_first_paint_needs_small_files_alone(tab: Tab, record_property: Call
     expected = ["/style.css", *(f"/{file.name}" for file in PAGE.glob("*.mjs"))]
     assert sorted(path for path, _ in own) == sorted(expected)
     assert sum(size for _, size in own) < 200_000
-
-
-@pytest.mark.row("F17")
-def test_the_first_move_of_a_new_server(browser: Any, record_property: Callable[[str, object], None]) -> None:
-    """On 11x11 against the first player on offer, with the settings of a first visit; prints how long it takes.
-
-    The first click comes as soon as the page is there, a second one once the player has become ready.
-    """
-    server, address = start(by_default=True)
-    tab = Tab(browser, address)
-    play = """
-    const [done] = [arguments[0]];
-    const begun = performance.now();
-    document.querySelector(".cell[data-name=f6]").dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    const look = () => {
-      if (location.hash.split(",").length > 3) done(performance.now() - begun);
-      else requestAnimationFrame(look);
-    };
-    look();"""
-    try:
-        tab.open()
-        assert tab.text("#status") == "Black to move"
-        assert tab.js("return document.querySelector('#simulations').value") == "64"
-        waited = [browser.execute_async_script(play)]
-        assert len(tab.moves) == 2
-        tab.do("new")
-        tab.click("#new-start")
-        tab.until(lambda: tab.moves == [])
-        waited.append(browser.execute_async_script(play))
-        assert len(tab.moves) == 2
-        for name, milliseconds in zip(("at_once", "ready"), waited, strict=True):
-            record_property(f"first_move_{name}_ms", round(milliseconds))
-            print(f"first move, {name}: {milliseconds:.0f} ms after the click")
-    finally:
-        server.kill()
-        server.wait(10)
-        browser.get("about:blank")
-        browser.get_log("browser")
 
 
 @pytest.mark.row("F17")

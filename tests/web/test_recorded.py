@@ -163,7 +163,7 @@ def test_a_network_reviews_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (["review=true"], "review=true: the review is part of the page; add html=FILE"),
         (["checkpoint=x.ckpt"], "add review=true html=FILE"),
         (["html=x.html", "seconds=0"], "seconds=0.0: must be from 0.01"),
-        (["html=there/x.html"], "there: File exists"),
+        (["html=there/x.html"], "there: cannot be read or written"),
         (["html=x.html", "review=true", "checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
     ],
 )

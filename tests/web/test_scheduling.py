@@ -39,14 +39,7 @@ def test_new_work_stops_the_work_before_and_drops_what_waits() -> None:
     assert told[-1] == "third"
 
 
-def test_a_closed_lane_begins_nothing() -> None:
-    queue, told = JobQueue("test"), list[str]()
-    queue.close(LIMIT)
-    queue.begin(lambda stopped: told.append("begun"), lambda: told.append("refused"))
-    assert told == []
-
-
-def test_the_baton_goes_round_in_order() -> None:
+def test_the_lock_goes_round_in_order() -> None:
     lock, order = FairLock(), list[int]()
     ready = [threading.Event() for _ in range(3)]
 
@@ -61,7 +54,7 @@ def test_the_baton_goes_round_in_order() -> None:
         for number in range(3):
             threads.append(threading.Thread(target=work, args=(number,)))
             threads[-1].start()
-            while len(lock._waiting) <= number:
+            while len(lock._turns) <= number:
                 ready[number].wait(0.001)
     for thread in threads:
         thread.join(LIMIT)

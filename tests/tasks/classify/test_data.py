@@ -58,7 +58,7 @@ def test_a_folder_a_class_is_read_and_files_in_latin_1_are_counted(tmp_path: Pat
     [
         ("none.csv", None, "there is no such file"),
         ("t.xml", b"x", "the name of a table ends in .csv, .csv.gz, .parquet, .jsonl"),
-        ("t.csv", b"body,label\nx,y\n", "cannot be read .Column 'text'"),
+        ("t.csv", b"body,label\nx,y\n", "cannot be read .*text"),
         ("t.csv", b"text,label\nx,\n", "column label is empty in 1 rows"),
         ("t.csv", b"text,label\n", "the table has no rows"),
         ("t.csv", b"text,label\n\xff,y\n", "cannot be read"),

@@ -217,7 +217,7 @@ def test_a_text_is_refused_in_one_line(
 ) -> None:
     with as_a_process(tmp_path):
         assert main([f"checkpoint={trained[0]}", "text=sunny"]) == 2
-    assert "a network of task forecast; this is for those of classify" in capfd.readouterr().err
+    assert "task=forecast: has no predict_text" in capfd.readouterr().err
 
 
 def test_a_network_without_numbers_forecasts_nothing(trained: Any, tmp_path: Path) -> None:

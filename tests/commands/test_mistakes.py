@@ -1,0 +1,204 @@
+"""Mistakes on the command line: one line that names what is wrong, exit code 2, and no folder of a run.
+
+Ranges and words of single settings are checked for all of them in tests/test_settings.py.
+"""
+
+import json
+import os
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from hexlit.cli import main
+from tests.commands.test_train import as_a_process
+from tests.commands.tiny import save_untrained
+from tests.planning.test_plan import PACE
+
+SGF = Path(__file__).parents[1] / "samples" / "games_5x5.sgf"
+BATCH = "bench what=batch"
+GAMES = "train board=5 data=games"
+MATCH = "match board=4 players=[random,rollouts]"
+MISTAKES = [
+    ("bench json=true markdown=true", "output=FOLDER"),
+    ("bench write=a/accelerator/x.yaml", "only what=batch"),
+    (f"{BATCH} write=tuned.yaml", "in a folder named accelerator"),
+    ("bench what=games output=/dev/null/x", "/dev/null"),
+    ("bench checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
+    ("bench task=forecast what=forward", "what=forward: other tasks than hex"),
+    ("bench task=none", "task=none: there is no such option; choose from classify, forecast, hex"),
+    ("bench task=forecast seconds=long", "seconds=long: Value 'long'"),
+    ("bench task=forecast board=5", "unknown key 'board'"),
+    ("bench task=forecast net.hiden=5", "unknown key 'net.hiden': did you mean 'net.hidden'"),
+    ("bench task=forecast what=train resume=here", "resume=here: a bench trains fresh weights"),
+    ("bench task=forecast what=train best=here", "best=here: a bench trains fresh weights"),
+    ("doctor compile=perhaps", "compile=perhaps: Value 'perhaps' is not a valid bool"),
+    ("doctor jsn=true", "did you mean 'json'?"),
+    ("export checkpoint=x dtype=float16", "dtype=float16: "),
+    ("export checkpoint=x target=net.txt", "target=net.txt: a file whose name ends with .onnx"),
+    ("export checkpoint=nowhere", "checkpoint=nowhere: there is no such file"),
+    ("export", "checkpoint has no value"),
+    ("games", "action=: choose one of import, export, show, stats, verify"),
+    ("games imprt source=x", "action=imprt: choose one of import"),
+    ("games source=x import", "import"),
+    ("games import target=store", "source has no value"),
+    ("games import source=[] target=store", "source has no value"),
+    ("games import source=SGF", "target has no value: add target=FOLDER"),
+    ("games export source=SGF", "target has no value: add target=FILE"),
+    ("games import source=nowhere target=store", "source=nowhere: there is no such file or folder"),
+    ("games import source=empty target=store", "source=empty: no file in it has games"),
+    ("games import source=void.sgf target=store", "source=void.sgf: there are no games that can be read"),
+    ("games import source=picture.png target=store", "picture.png: "),
+    ("games import source=SGF target=picture.png", "picture.png: "),
+    ("games import source=SGF target=picture.png/store", "picture.png"),
+    ("games import source=damaged target=store", "part-000000.parquet: cannot be read"),
+    ("games import source=SGF target=damaged", "part-000000.parquet: cannot be read"),
+    ("games stats source=damaged", "part-000000.parquet: cannot be read"),
+    ("games export source=SGF target=x.pdf", "target=x.pdf: its name does not tell the format"),
+    ("games export source=SGF target=x.sgf size=7", "no game fits"),
+    ("games export source=SGF target=empty", "empty: "),
+    ("games show source=SGF game=7", "game=7: 6 games are there"),
+    ("games show source=SGF ply=17", "ply=17: the game has 16 moves"),
+    ("games show source=SGF json=true", "json=true: show draws"),
+    ("games show source=SGF svg=picture.png/game.svg", "picture.png"),
+    ("games stats source=SGF size=9", "no game in it fits, of 6 read"),
+    ("games verify source=void.sgf", "there are no games in it"),
+    ("htp player=rollouts checkpoint=x.ckpt", "no network plays; leave one out"),
+    ("htp checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
+    ("htp checkpoint=.", "this folder has no checkpoints/best.ckpt"),
+    ("match players=[random]", "a match needs two or more"),
+    ("match players=[random,solver]", "board has no value: none of the players is a network, so add board=N"),
+    ("match players=[random,rnadom]", "names no kind of player"),
+    ("match players=[random,checkpoint=nowhere.ckpt]", "checkpoint=nowhere.ckpt: there is no such file"),
+    ("match players=[random,policy=.]", "this folder has no checkpoints/best.ckpt"),
+    ("match 'players=[random,checkpoint=NET simulations=0]'", "players: net@0: search.simulations=0"),
+    (f"{MATCH} board=3 pairs=1000", "1000 openings: a 3x3 board has 36"),
+    (f"{MATCH} board=2", "openings.plies=2: on a 2x2 board an opening has 1 to 1"),
+    (f"{MATCH} anchor=c", "anchor=c: there is no such player"),
+    ("match board=3 players=[random,rollouts,solver] sprt.elo1=5", "the test is between two players"),
+    ("match board=3 pairs=2 'players=[random,move_timeout=nan htp=cat]'", "move_timeout=nan: must be above 0"),
+    ("match swap=true openings.plies=2", "openings.plies=2: with swap=true an opening is one move; leave it out"),
+    (f"{MATCH} board=5 swap=true", "50 openings: a 5x5 board has 13 of 1 plies"),
+    ("match", "players=None: a list is needed"),
+    ("match board=4 players=[random,htp=gnuhex] where=ray", "players: gnuhex is a program of this machine; leave out"),
+    (f"{MATCH} workers=4", "workers=4: where=here uses no cluster; add where=ray"),
+    (f"{MATCH} ray.cpus=2", "ray.cpus=2: where=here uses no cluster; add where=ray"),
+    (f"{MATCH} accelerator=cpu where=ray ray.gpus=0.5", "accelerator.device=cpu: with ray.gpus=0.5 tasks compute on"),
+    ("monitor pid=1 run=here", "pid=1, run=here: name one of the two"),
+    ("monitor pid=999999999", "pid=999999999: there is no such process"),
+    ("monitor run=nowhere", "run=nowhere: no run is running there"),
+    ("monitor run=ended", "run=ended: no run is running there"),
+    ("monitor", "run=runs: no run is running there"),
+    ("monitor pid=SELF csv=notes.txt", "csv=notes.txt: holds something else"),
+    ("monitor pid=SELF csv=empty", "csv=empty: cannot be written"),
+    ("plan experiment=hex5", "FOLDER writes them"),
+    ("plan rates=nowhere", "rates=nowhere: has no figures of what=pace"),
+    ("plan rates=pace.json hosts=0 workers=0", "0 processes: from 1 to selfplay.games="),
+    ("plan rates=pace.json hosts=1000", "2000 processes: from 1 to selfplay.games=128 can play"),
+    ("plan rates=pace.json target.games=5 target.epochs=5", "choose one of them"),
+    ("plan rates=pace.json target.score=0.5", "target.run=None: no strength"),
+    ("plan rates=pace.json data=games data.path=x", "a plan is of self-play"),
+    ("play players=[nobody]", "names no kind of player"),
+    ("play players=[random]", "two are named random"),
+    ("play checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
+    ("play checkpoint=hexlit:nothing", "no such network"),
+    ("play host=a..b", "host=a..b: cannot listen"),
+    ("play host=256.0.0.1", "host=256.0.0.1: cannot listen"),
+    ("play \"names=['*']\"", "names: '*': a name without port is needed"),
+    ("play \"players=['checkpoint=x.ckpt simulations=9']\"", "leave out simulations="),
+    ("play simulations=9", "unknown key 'simulations': did you mean 'search.simulations'"),
+    ("play terminal=true against=nobody", "there is no 'nobody'"),
+    ("report wandb=team", "write ENTITY/PROJECT"),
+    ("report wandb=team/a/b", "a name without any of"),
+    ("report wandb=team/", "a name without any of"),
+    ("report nowhere", "folder=nowhere: there is no such folder"),
+    ("report", "folder=null: there is no run and no sweep below runs; name the folder of one"),
+    ("report empty", "folder=empty: holds no run, sweep, match or strength run"),
+    ("report run watch=true", "watch=true: run holds a run; only a sweep is watched"),
+    ("report empty json=true watch=true", "json=true, watch=true: choose one of the two"),
+    ("report empty --wrong", "unknown flag --wrong"),
+    ("report --cfg", "argument --cfg/-c: expected one argument"),
+    ("report runs=[run]", "two runs or more are compared"),
+    ("report runs=[run,m]", "m holds a match; only runs are compared"),
+    ("report run runs=[run,run]", "folder, runs, wandb: choose one of them"),
+    ("solve file=nowhere.sgf", "file=nowhere.sgf: cannot be read (No such file or directory)"),
+    ("solve file=game.sgf move=5", "move=5: the game of game.sgf has 4 moves"),
+    ("solve move=2", "move=2: a number of the file's moves"),
+    ("solve file=game.sgf moves=a1", "give one of the two"),
+    ("solve file=large.sgf", "a board of 11; positions are solved up to 8"),
+    ("solve file=over.sgf", "the game is over, black has won"),
+    ("solve moves=z9", "move 'z9'"),
+    ("solve 'moves=a1 a1'", "move a1: the cell is taken"),
+    ("solve 'moves=a1 swap-pieces'", "without swap"),
+    ("solve board=2 'moves=a1 b1 a2 b2'", "the game is over"),
+    ("strength", "checkpoint has no value: add checkpoint=VALUE"),
+    ("strength checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
+    ("strength checkpoint=.", "checkpoint=.: this folder has no checkpoints/best.ckpt"),
+    ("strength checkpoint=x simulations=[]", "simulations=[]"),
+    ("strength checkpoint=x json=true markdown=true", "choose one of them"),
+    ("strength checkpoint=NET board=9", "board=9: positions are solved on boards of 3 to 8"),
+    ("strength checkpoint=NET what=search board=2", "board=2"),
+    ("strength checkpoint=NET output=/dev/null/x", "/dev/null/x: no run can be kept here"),
+    ("strength checkpoint=NET what=search where=ray", "where=ray: what=search measures the speed of this machine"),
+    ("strength checkpoint=NET workers=4", "workers=4: where=here uses no cluster"),
+    ("strength checkpoint=NET where=ray accelerator=cuda", "accelerator.device=cuda: with ray.gpus=0 tasks compute on"),
+    ("train --help optimiser", "--help optimiser: no setting, section or group of this command: did you mean 'optim"),
+    ("train --help hex7", "it is an option: hexlit train experiment=hex7"),
+    ("solve --help xyz", "--help xyz: no setting, section or group of this command; hexlit solve --help"),
+    ("train net=huge --help", "net=huge: there is no such option; choose from attention"),
+    ("train lr=1 --help", "unknown key 'lr': did you mean 'optimizer.lr'?"),
+    ("solve net=tiny --help", "unknown key 'net': the keys are board, moves"),
+    ("solve --hlep --help", "unknown flag --hlep"),
+    ("train hydra/sweeper=best --help", "hydra/sweeper=best: there is no such option; choose from basic"),
+    ("train bord=3", "did you mean 'board'?"),
+    ("train selfplay.position=3", "selfplay.positions"),
+    ("train selfplay.workers=0 selfplay.ahead=true", "set selfplay.workers to 1 or more"),
+    ("train board=abc", "could not be converted to Integer"),
+    ("train accelerator=tpu", "auto, cpu, cuda, mps"),
+    ("train trainer.max_time=abc", "00:30:00"),
+    ("train resume=/nonexistent", "resume=/nonexistent"),
+    ("train task=go", "task=go"),
+    ("train name=a/b", "name='a/b'"),
+    ("train init_from=nowhere logger=csv", "init_from=nowhere"),
+    ("train data.path=nowhere", "data.mix_share"),
+    ("train trainer.monitor=val.loss", "only data=games is validated"),
+    ("train evaluation.every_epochs=0", "evaluation.every_epochs=0 measures no strength"),
+    (GAMES, "data.path=null"),
+    (f"{GAMES} data.path=nowhere logger=csv", "nowhere"),
+    (f"{GAMES} data.path=x evaluation.every_epochs=0", "trainer.monitor=strength.score: "),
+    ("train experiment=balanced_weights data.path=x selfplay.games=4", "selfplay.games=4: data=games plays no games"),
+]
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder with files that commands cannot use."""
+    for folder in ("empty", "damaged", "ended", "m", "run/.hydra"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "damaged" / "part-000000.parquet").write_bytes(b"PAR1 torn")
+    (tmp_path / "ended" / "process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
+    (tmp_path / "m" / "match.json").touch()
+    (tmp_path / "pace.json").write_text(json.dumps({"pace": asdict(PACE)}))
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "game.sgf").write_text("(;FF[4]GM[11]SZ[4];B[a2];W[b2];B[c1];W[d1])")
+    (tmp_path / "large.sgf").write_text("(;FF[4]GM[11]SZ[11];B[a1])")
+    (tmp_path / "over.sgf").write_text("(;FF[4]GM[11]SZ[2];B[a1];W[b1];B[a2])")
+    for name in ("notes.txt", "void.sgf"):
+        (tmp_path / name).write_text("mine\n" if name == "notes.txt" else "")
+    save_untrained(tmp_path / "net.ckpt", size=4)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("line", "said"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_a_mistake_is_one_line(line: str, said: str, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for word, meant in {"SGF": SGF, "SELF": os.getpid(), "NET": here / "net.ckpt"}.items():
+        line = line.replace(f"={word}", f"={meant}")
+    words = shlex.split(line)
+    with as_a_process(here):
+        assert main([*words, "port=0", "open=false"] if words[0] == "play" else words) == 2
+    captured = capfd.readouterr()
+    assert captured.err.startswith(f"hexlit {words[0]}: ")
+    assert captured.err.count("\n") == 1, captured.err
+    assert said in captured.err
+    assert not (here / "runs").exists()
