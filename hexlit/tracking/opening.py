@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hexlit.errors import UsageError
 from hexlit.tracking.config import WandbConfig
 from hexlit.tracking.environment import has_credentials, resolved
 from hexlit.tracking.identity import Identity, new_identity, read_identity, write_identity
@@ -35,11 +36,13 @@ def open_run(
     `config` is completed from the environment. `kind` is W&B's type of job, such as `train`; `tags` come before the
     configured ones; `facts` are the run's configuration. A `resumed` run continues the one that the folder names. With
     `own_name` the run keeps `name`, and an id of its own, whatever the environment says: trials share one environment.
-
-    Raises:
-        UsageError: an environment variable has a value that W&B does not accept.
     """
-    if config.mode == "disabled" or (asked := resolved(config, os.environ)).mode == "disabled":
+    try:
+        asked = config if config.mode == "disabled" else resolved(config, os.environ)
+    except UsageError as error:
+        _log.warning("W&B: %s; nothing is logged there", error)
+        return None
+    if asked.mode == "disabled":
         return None
     folder.mkdir(parents=True, exist_ok=True)
     identity = read_identity(folder) if resumed else None

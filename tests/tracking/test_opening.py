@@ -134,3 +134,14 @@ def test_what_wandb_refuses_is_a_warning_and_no_run(
     monkeypatch.setenv("WANDB_DIR", "/proc/none")
     assert open_run(WandbConfig(), tmp_path / "run", name="run", kind="train") is None
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("WANDB_INIT_TIMEOUT", "soon"), ("WANDB_RUN_ID", "a/b"), ("WANDB_MODE", "x")]
+)
+def test_a_variable_that_wandb_refuses_is_a_warning_and_no_run(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert open_run(WandbConfig(mode="offline"), tmp_path, name="run", kind="train") is None
+    assert len(caplog.records) == 1
