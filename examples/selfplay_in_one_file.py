@@ -5,7 +5,7 @@
 
 `hexlit train` does the same with everything that a real run needs. This file has the core alone, in the order in which
 it works: rules, network, search, self-play, replay window, training, evaluation. hexlit gives the rules (`Board`), the
-compiled search (`Search`) and the truth (`Solver`); all else is plain torch and NumPy, to be changed at will.
+compiled search (`TreeSearch`) and the truth (`Solver`); all else is plain torch and NumPy, to be changed at will.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from torch.nn import functional as F
 import hexlit
 from hexlit.hex.encoding import OPPONENT, OWN, PLANES
 from hexlit.search.config import SearchConfig
-from hexlit.search.search import Search, SearchResult
+from hexlit.search.search import SearchResult, TreeSearch
 
 # --- Rules ------------------------------------------------------------------------------------------------------------
 # A game is a `hexlit.Board`: Black begins and connects top to bottom, White left to right, and nobody can draw. Network
@@ -94,7 +94,7 @@ class NetEvaluator:
 
 
 def searched(
-    search: Search, net: Net, boards: list[hexlit.Board], *, noise: float = 0.0, seed: int = 0
+    search: TreeSearch, net: Net, boards: list[hexlit.Board], *, noise: float = 0.0, seed: int = 0
 ) -> SearchResult:
     """What `search` finds for each of `boards`, none of which is decided."""
     parts = []
@@ -116,7 +116,7 @@ class Example(NamedTuple):
     value: float  # 1 if the player to move won the game, else -1
 
 
-def play_games(search: Search, net: Net, random: np.random.Generator) -> list[Example]:
+def play_games(search: TreeSearch, net: Net, random: np.random.Generator) -> list[Example]:
     """Play `search.games` games to their end; every searched position becomes an example."""
     size = search.size
     # Half of the games begin with a random stone, or all would soon be about the one best opening.
@@ -197,7 +197,7 @@ def truth_of(size: int, count: int, random: np.random.Generator) -> Truth:
     return Truth(openings, solver.openings(size).values > 0, positions, moves)
 
 
-def strength(search: Search, net: Net, truth: Truth) -> tuple[float, float]:
+def strength(search: TreeSearch, net: Net, truth: Truth) -> tuple[float, float]:
     """Shares of openings whose winner the search names, and of won positions in which its move keeps the win."""
     for_white = searched(search, net, truth.openings).value  # White is to move in all of them
     right = (for_white < 0) == truth.black_wins
@@ -224,7 +224,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     torch.manual_seed(chosen.seed)
     net = Net()
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3, weight_decay=1e-4)
-    search = Search(SearchConfig("gumbel", chosen.simulations), size=chosen.size, games=chosen.games)
+    search = TreeSearch(SearchConfig("gumbel", chosen.simulations), size=chosen.size, games=chosen.games)
     truth = truth_of(chosen.size, 200, np.random.default_rng(1))
     window: deque[list[Example]] = deque(maxlen=WINDOW_EPOCHS)
     shares = (0.0, 0.0)

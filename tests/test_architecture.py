@@ -121,17 +121,16 @@ CODE_LINES = {
     "nets": 1594,
     "search": 1397,
     "bench": 896,
-    "api": 814,
+    "api": 813,
     "web": 934,
     "cluster": 240,
     "planning": 98,
-    "tracking": 347,
+    "tracking": 345,
     "testing": 169,
 }
 """Most code lines of a room. A room that has become smaller gets a lower number; a higher one needs a reason."""
 MOST_LINES = 500
 """Most lines of a file."""
-CORE = ("hex", "search", "nets", "selfplay", "training", "tasks", "arena")
 LOCAL_WORDS = {"Batch", "Block", "Line", "Part"}
 """Public classes that are known by the name of their module alone."""
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
@@ -484,11 +483,11 @@ def test_every_room_has_a_limit_and_no_file_is_too_long() -> None:
     assert [path for path, lines in long.items() if lines > MOST_LINES] == []
 
 
-def test_a_public_class_of_the_core_has_its_name_alone() -> None:
+def test_a_public_class_has_its_name_alone() -> None:
     rooms: dict[str, set[str]] = {}
     for name, tree in modules().items():
         for node in tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and room_of(name) in CORE:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 rooms.setdefault(node.name, set()).add(name)
     assert {name for name, homes in rooms.items() if len(homes) > 1} <= LOCAL_WORDS
 

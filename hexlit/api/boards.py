@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.hex import board as rules
-from hexlit.hex import solver as exact
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
+from hexlit.hex.solver import ExactSolver, Solution
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board_svg import BAD, MARK, CellNote, board_svg, share_notes, value_notes
 
@@ -77,7 +77,7 @@ def side_by_side(*drawn: Drawn | Picture) -> Picture:
 NAMES = {1: "Black", -1: "White"}
 
 
-class Board(rules.Board, Drawn):
+class Board(GameBoard, Drawn):
     """A game of Hex from the empty board: play, take back, look; a notebook draws it.
 
     Moves are names such as `"b2"` or cell indices (`row * size + column`). With the swap rule, White's first move
@@ -162,7 +162,7 @@ class Board(rules.Board, Drawn):
         return parse_cell(move, self.size) if isinstance(move, str) else int(move)
 
 
-def pictured(board: rules.Board) -> Board:
+def pictured(board: GameBoard) -> Board:
     """The same game, as a notebook draws it."""
     return board if isinstance(board, Board) else Board(board.size, swap=board.swap, moves=board.moves)
 
@@ -223,9 +223,9 @@ class Solver:
     """
 
     def __init__(self) -> None:
-        self._of = cache(exact.Solver)  # each keeps what it has proved, for a size of the board
+        self._of = cache(ExactSolver)  # each keeps what it has proved, for a size of the board
 
-    def solve(self, board: rules.Board) -> "Solved":
+    def solve(self, board: GameBoard) -> "Solved":
         """Solve the position; raises `UsageError` where the game is over, or the board too large."""
         if board.winner:
             raise UsageError(f"the game is over, {NAMES[board.winner]} has won")
@@ -255,7 +255,7 @@ class Solved(Drawn):
     """
 
     board: Board
-    solution: exact.Solution
+    solution: Solution
 
     @property
     def winner(self) -> str:

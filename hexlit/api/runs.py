@@ -20,7 +20,7 @@ from hexlit.commands.tasks import part_of
 from hexlit.commands.train import refuse_sweep, refuse_without_effect, train_kept, whole_arguments
 from hexlit.errors import UsageError
 from hexlit.files import read_json
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.settings import check_word
 from hexlit.tasks.hex.packaged import is_packaged
 from hexlit.tasks.run_config import RunConfig
@@ -86,7 +86,7 @@ class Model:
         """The size of the board that the network was trained on."""
         return self.network.size
 
-    def search(self, board: Board, simulations: int = 400, algorithm: str = "gumbel") -> Searched:
+    def search(self, board: GameBoard, simulations: int = 400, algorithm: str = "gumbel") -> Searched:
         """Search a position; see `hexlit.Search`, which is faster for many of them."""
         return Search(self, simulations=simulations, algorithm=algorithm).run(board)
 
@@ -115,7 +115,7 @@ class Model:
         document: dict[str, Any] = part_of(self.task, "evaluate")(self.checkpoint, **settings)
         return document
 
-    def look(self, board: Board) -> Opinion:
+    def look(self, board: GameBoard) -> Opinion:
         """The opinion of a network of Hex without search: its policy and its value."""
         return Search(self, simulations=1).look(board)
 

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from hexlit.api.boards import NAMES, Board, Drawn, OpeningMap, Picture, pictured
 from hexlit.api.interface import frame
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board as Position
+from hexlit.hex.board import GameBoard
 from hexlit.hex.frame import frame_map
 from hexlit.hex.notation import SWAP, format_cell
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.reporting.board_svg import DrawnNode, tree_svg
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
-from hexlit.search.search import Search as Machine
-from hexlit.search.search import TreeNode
+from hexlit.search.search import TreeNode, TreeSearch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,7 +190,7 @@ class Search:
         """Who judges positions, in words."""
         return f"{self._playouts} random playouts" if self._network is None else "the network"
 
-    def run(self, board: Position) -> Searched:
+    def run(self, board: GameBoard) -> Searched:
         """Search the position on `board`; raises `UsageError` where the game is over."""
         machine, evaluator, _ = self._for(board)
         ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
@@ -201,7 +200,7 @@ class Search:
         found = float(result.value[0]), result.policy[0], result.visits[0]
         return Searched(pictured(board), move, *found, machine.root())
 
-    def look(self, board: Position) -> Opinion:
+    def look(self, board: GameBoard) -> Opinion:
         """Judge the position without any search.
 
         >>> import hexlit
@@ -230,9 +229,9 @@ class Search:
         judge = f"{self.judge}, {self.config.simulations} simulations"
         return OpeningMap(-result.value.astype(np.float64), judge, truth)
 
-    def _for(self, board: Position) -> tuple[Machine, Evaluator, bool]:
+    def _for(self, board: GameBoard) -> tuple[TreeSearch, Evaluator, bool]:
         """The search for `board`, its evaluator, and whether their policies have the swap action."""
-        if not isinstance(board, Position):
+        if not isinstance(board, GameBoard):
             raise UsageError(f"board={board!r}: must be a board, such as hexlit.Board(5, moves='a1 b2')")
         if board.winner:
             raise UsageError(f"the game is over, {NAMES[board.winner]} has won: there is nothing to search")
@@ -241,8 +240,8 @@ class Search:
             raise UsageError("swap=True: the network was trained without the swap rule; search a board without it")
         return *self._made(board.size, swap, 1), swap
 
-    def _make(self, size: int, swap: bool, positions: int) -> tuple[Machine, Evaluator]:
-        machine = Machine(self.config, size=size, games=positions, swap=swap)
+    def _make(self, size: int, swap: bool, positions: int) -> tuple[TreeSearch, Evaluator]:
+        machine = TreeSearch(self.config, size=size, games=positions, swap=swap)
         if self._network is None:
             return machine, RolloutEvaluator(self._playouts)
         from hexlit.accelerate.config import AcceleratorConfig

@@ -12,7 +12,7 @@ from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.jit import over_slices
 from hexlit.hex.rng import MOVE, draw, stones_key
-from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.search.classic import alpha_beta_moves, uct_moves
 from hexlit.settings import check_numbers
 
@@ -103,7 +103,7 @@ class SolverPlayer(Player):
         self.unsolved = 0
         """Positions that the solver gave up."""
         self.node_limit, self.seed = node_limit, seed
-        self._solver = Solver(size, table_bits)
+        self._solver = ExactSolver(size, table_bits)
         self._otherwise = TwoDistancePlayer(seed=seed)
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:

@@ -17,7 +17,7 @@ from typing import IO, cast
 from hexlit.arena.matches import illegality
 from hexlit.arena.players import RESIGN, Forfeit, Player
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.settings import check_numbers
 
@@ -177,7 +177,7 @@ class HtpEngine(Player):
             self._ask(process, "clear_board", self._move_timeout)
         self._played = ()
 
-    def answer(self, boards: Sequence[Board]) -> Sequence[int]:
+    def answer(self, boards: Sequence[GameBoard]) -> Sequence[int]:
         """See `Player`."""
         (board,) = boards
         with self._ended_by_a_forfeit():
@@ -200,7 +200,7 @@ class HtpEngine(Player):
         if process is not None:
             process.quit()
 
-    def _catch_up(self, process: EngineProcess, board: Board) -> None:
+    def _catch_up(self, process: EngineProcess, board: GameBoard) -> None:
         """Send the moves that the program does not know yet; all of them if it knows others."""
         known, moves = len(self._played), board.moves
         if moves[:known] != self._played:
@@ -209,7 +209,7 @@ class HtpEngine(Player):
         for ply in range(known, len(moves)):
             self._ask(process, f"play {'bw'[ply % 2]} {format_cell(moves[ply], board.size)}", self._move_timeout)
 
-    def _move(self, text: str, board: Board) -> int:
+    def _move(self, text: str, board: GameBoard) -> int:
         name, size = text.lower(), board.size
         if name == "resign":
             return RESIGN

@@ -15,7 +15,7 @@ import numpy as np
 
 from hexlit.arena.players import RESIGN, Contestant, Forfeit, Player
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import encode
 from hexlit.hex.geometry import geometry
 from hexlit.hex.notation import format_cell
@@ -69,7 +69,7 @@ Pair = tuple[ArenaGame, ArenaGame]
 """Both games of an opening; the first player has Black in the first one."""
 
 
-def illegality(move: int, board: Board) -> str:
+def illegality(move: int, board: GameBoard) -> str:
     """Error of `move` on `board`; empty for a legal move."""
     if move in board.legal_moves():
         return ""
@@ -85,7 +85,7 @@ def play_games(
     rows P to 2 P - 1. Gives (row, game) as games end, by a connection, a resignation or a forfeit. Names and pairs are
     blank. With `swap`, White may answer an opening of one move by swap-pieces.
     """
-    boards = [Board(size, swap=swap, moves=opening) for _ in sides for opening in openings]
+    boards = [GameBoard(size, swap=swap, moves=opening) for _ in sides for opening in openings]
     side_of = [side for side in sides for _ in openings]
     running = list(range(len(boards)))
 
@@ -214,7 +214,7 @@ def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced:
     drawn = _drawn(size, count, plies, seed, key, wanted=count * (CANDIDATES if balanced else 1), every=True)
     if not balanced:
         return drawn
-    cells = np.stack([Board(size, moves=opening).cells for opening in drawn])
+    cells = np.stack([GameBoard(size, moves=opening).cells for opening in drawn])
     to_move = np.full(len(drawn), 1 if plies % 2 == 0 else -1, np.int8)
     policy, value = np.zeros(cells.shape, np.float32), np.zeros(len(drawn), np.float32)
     RolloutEvaluator(PLAYOUTS, seed).evaluate(encode(cells, to_move), policy, value)

@@ -20,7 +20,7 @@ from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.nets.calibration import calibrate
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 
 Document = dict[str, Any]
 
@@ -260,7 +260,7 @@ def measure_speed(config: SearchConfig, network: Network, games: int, seconds: f
     """
     cells = quarter_full(network.size, games)
     to_move = np.full(games, 1 if np.count_nonzero(cells[0]) % 2 == 0 else -1, np.int8)
-    search = Search(config, size=network.size, games=games, swap=network.swap)
+    search = TreeSearch(config, size=network.size, games=games, swap=network.swap)
     evaluator = network.evaluator(games * config.leaves)
     ply = np.full(games, network.size**2, np.int16)  # too late for a swap
     times: list[float] = []

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.frame import frame_actions
 from hexlit.hex.geometry import WHITE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.search import Search, SearchResult
+from hexlit.search.search import SearchResult, TreeSearch
 
 RESIGN = -1
 """Answer of a player that resigns."""
@@ -35,7 +35,7 @@ class Player:
     def begin(self, size: int, *, swap: bool = False) -> None:
         """Start a new game on an empty board of `size` rows, with or without the swap rule; may raise `Forfeit`."""
 
-    def answer(self, boards: Sequence[Board]) -> Sequence[int]:
+    def answer(self, boards: Sequence[GameBoard]) -> Sequence[int]:
         """The move in each of several undecided games of one length; may raise `Forfeit`.
 
         A move is a cell (row * size + column), `size * size` for swap-pieces, or `RESIGN`.
@@ -129,7 +129,7 @@ class SearchPlayer(NetworkPlayer):
         if batch < config.leaves:
             raise UsageError(f"search.leaves={config.leaves}: the evaluator's batch has room for {batch}")
         super().__init__(evaluator, size=size, batch=batch // config.leaves, swap=swap)
-        self._search = Search(config, size=size, games=self._batch, swap=swap, rows=batch)
+        self._search = TreeSearch(config, size=size, games=self._batch, swap=swap, rows=batch)
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
         """See `NetworkPlayer`: the searched move and its value."""

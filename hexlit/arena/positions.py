@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
-from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import STAGES, SolvedPositions, cached, won_positions
 from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.settings import check_numbers
 
 _FORMAT = 3  # part of the cache's file names; raise it when the same arguments give other positions
@@ -51,13 +51,13 @@ class GameSource:
     error: float
     """Share of moves that are random instead."""
 
-    def search(self, size: int, games: int) -> Search | None:
+    def search(self, size: int, games: int) -> TreeSearch | None:
         """Its search of `games` positions in parallel, which tries every legal move."""
         if self.simulations == 0:
             return None
         cells = size * size
         config = SearchConfig(simulations=self.simulations * cells, gumbel=GumbelConfig(considered=cells))
-        return Search(config, size=size, games=games)
+        return TreeSearch(config, size=size, games=games)
 
 
 SOURCES = (
@@ -145,7 +145,7 @@ class _Collection:
     def __init__(self, size: int, limits: SolvingLimits) -> None:
         self._size = size
         self._limits = limits
-        self._solver = Solver(size)
+        self._solver = ExactSolver(size)
         self._seen: set[bytes] = set()
         self._rows: list[tuple[NDArray[np.int8], int, int, NDArray[np.bool_], int, int]] = []
         self._unsolved = 0

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from hexlit.arena.position import may_swap
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.frame import frame_map
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.solver import Solution, Solver, UnsolvedError
+from hexlit.hex.solver import ExactSolver, Solution, UnsolvedError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
@@ -131,9 +131,9 @@ def stop_at(deadline: float, stopped: Until) -> Until:
 
 
 def solved(
-    solver: Solver, cells: Cells, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None
+    solver: ExactSolver, cells: Cells, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None
 ) -> Solution:
-    """Solve a position of `colour` to move, see `Solver.solve`, within `seconds` and `nodes`.
+    """Solve a position of `colour` to move, see `ExactSolver.solve`, within `seconds` and `nodes`.
 
     Raises:
         UsageError: a limit was reached, or `interrupted` was true.
@@ -198,7 +198,7 @@ class PlyReview:
     """Winning chance that the move played next gives away, 0 to 1."""
 
 
-def review(thinker: Thinker, board: Board, simulations: int, until: Until) -> Iterator[PlyReview]:
+def review(thinker: Thinker, board: GameBoard, simulations: int, until: Until) -> Iterator[PlyReview]:
     """Every position of the game on `board`, in order; ends early where `until` says so.
 
     A cost is what the best move was worth, less what the next position was worth. An adviser that does not know the
@@ -207,7 +207,7 @@ def review(thinker: Thinker, board: Board, simulations: int, until: Until) -> It
     earlier: PlyReview | None = None
     first: dict[int, float] = {}
     for ply in range(len(board.moves) + 1):
-        now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
+        now = GameBoard(board.size, swap=board.swap, moves=board.moves[:ply])
         if opens_fairly(thinker, now):
             first, _ = opening_values(thinker, now.size, until)
             best = fairest(first)
@@ -229,7 +229,7 @@ def _costing(current: PlyReview, after: float) -> PlyReview:
     return replace(current, cost=max(0.0, (current.value - after) / 2 * (-1 if current.ply % 2 else 1)))
 
 
-def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until: Until) -> PlyReview:
+def _searched(thinker: Thinker, board: GameBoard, ply: int, simulations: int, until: Until) -> PlyReview:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
     thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
@@ -240,7 +240,7 @@ def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until:
     return PlyReview(ply, value * board.to_move, best, line)
 
 
-def exact_review(board: Board, seconds: float, until: Until = lambda: False) -> list[PlyReview]:
+def exact_review(board: GameBoard, seconds: float, until: Until = lambda: False) -> list[PlyReview]:
     """The exact judgement of each position that the solver decides within `seconds`; the others are left out.
 
     A cost is 1 where a win was given away. It is 0 where the next position is not known. Positions are solved from
@@ -251,10 +251,10 @@ def exact_review(board: Board, seconds: float, until: Until = lambda: False) -> 
     """
     if board.size > MAX_SIZE:
         raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows; this one has {board.size}")
-    solver = Solver(board.size)
+    solver = ExactSolver(board.size)
     reviews: list[PlyReview] = []
     for ply in reversed(range(len(board.moves) + 1)):
-        now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
+        now = GameBoard(board.size, swap=board.swap, moves=board.moves[:ply])
         current = _solved(solver, now, ply, seconds, until)
         if current is None:
             continue
@@ -264,7 +264,7 @@ def exact_review(board: Board, seconds: float, until: Until = lambda: False) -> 
     return reviews[::-1]
 
 
-def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Until) -> PlyReview | None:
+def _solved(solver: ExactSolver, board: GameBoard, ply: int, seconds: float, until: Until) -> PlyReview | None:
     if board.winner:
         return PlyReview(ply, float(board.winner), None)
     if board.swap and not board.moves:
@@ -291,7 +291,7 @@ def opening_values(thinker: Thinker, size: int, until: Until) -> tuple[dict[int,
     errors: list[float] = []
     for cell in range((size * size + 1) // 2):
         pair = (cell, size * size - 1 - cell)
-        one, other = (-thinker.look(Board(size, moves=[place]).cells, WHITE)[1] for place in pair)
+        one, other = (-thinker.look(GameBoard(size, moves=[place]).cells, WHITE)[1] for place in pair)
         values |= dict.fromkeys(pair, (one + other) / 2)
         errors.append((one - other) / 2)
         if until():
@@ -299,7 +299,7 @@ def opening_values(thinker: Thinker, size: int, until: Until) -> tuple[dict[int,
     return values, math.sqrt(sum(error**2 for error in errors) / len(errors))
 
 
-def opens_fairly(thinker: Thinker, board: Board) -> bool:
+def opens_fairly(thinker: Thinker, board: GameBoard) -> bool:
     """Whether the first stone may be swapped, and `thinker` does not know of that."""
     return board.swap and not board.moves and not thinker.swap
 

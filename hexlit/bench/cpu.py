@@ -16,7 +16,7 @@ import numpy as np
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.measure import Measurement, Outcome, Subject, line_of
 from hexlit.errors import UsageError
-from hexlit.hex.solver import Ingredients, Solver, UnsolvedError
+from hexlit.hex.solver import ExactSolver, Ingredients, UnsolvedError
 
 PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
 """Random stones on the solved positions, by size of the board."""
@@ -43,9 +43,9 @@ def measure_solver(subject: Subject) -> Outcome:
     Raises `UsageError` for a board that the solver does not support.
     """
     size = subject.config.board
-    Solver(size, 4)
+    ExactSolver(size, 4)
     start = time.perf_counter()
-    Solver(3).solve(np.zeros(9, np.int8), 1)
+    ExactSolver(3).solve(np.zeros(9, np.int8), 1)
     first = time.perf_counter() - start
 
     def line(what: str, nodes: Sequence[float], seconds: Sequence[float], detail: str, **more: float) -> Measurement:
@@ -84,7 +84,7 @@ def _positions(size: int) -> dict[str, list[tuple[int, float]]]:
         cells[filled[0::2]], cells[filled[1::2]] = 1, -1
         to_move = 1 if PLIES[size] % 2 == 0 else -1
         for what, done in figures.items():
-            solver, start = Solver(size), time.perf_counter()
+            solver, start = ExactSolver(size), time.perf_counter()
             (solver.wins if what == "winner" else solver.solve)(cells, to_move)
             done.append((solver.nodes, time.perf_counter() - start))
     return figures
@@ -92,7 +92,7 @@ def _positions(size: int) -> dict[str, list[tuple[int, float]]]:
 
 def _openings(size: int, use: Ingredients, node_limit: int | None) -> tuple[int, float]:
     """Nodes and seconds for the winner of every position with one stone."""
-    solver, nodes, start = Solver(size, use=use), 0, time.perf_counter()
+    solver, nodes, start = ExactSolver(size, use=use), 0, time.perf_counter()
     for cell in range(size * size):
         cells = np.zeros(size * size, np.int8)
         cells[cell] = 1

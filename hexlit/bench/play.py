@@ -22,7 +22,7 @@ from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts, random_games
 from hexlit.hex.record import GameRecord
 from hexlit.search.config import ALGORITHMS, SearchConfig
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
 from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.hosts import HostMaker, elsewhere_from, weights_of
@@ -76,7 +76,7 @@ def measure_search(subject: Subject) -> Outcome:
     cells, to_move = np.zeros((SEARCHED_GAMES, size * size), np.int8), np.ones(SEARCHED_GAMES, np.int8)
 
     def measure(algorithm: str, simulations: int, threads: int) -> Measurement:
-        search = Search(SearchConfig(algorithm=algorithm, simulations=simulations), size=size, games=SEARCHED_GAMES)
+        search = TreeSearch(SearchConfig(algorithm=algorithm, simulations=simulations), size=size, games=SEARCHED_GAMES)
         search.batch.policy[:], search.batch.value[:] = policy, value
 
         def searches(rounds: int) -> float:
@@ -110,7 +110,7 @@ def measure_leaves(subject: Subject) -> Outcome:
 
 def _measure_leaves(subject: Subject, config: SearchConfig) -> Measurement:
     size, profile, evaluator = subject.config.board, subject.profile, subject.evaluator(config.leaves)
-    search = Search(config, size=size, games=1)
+    search = TreeSearch(config, size=size, games=1)
     cells, colours = _openings(size)
     turn = 0
 

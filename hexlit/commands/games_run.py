@@ -14,7 +14,7 @@ from hexlit.arena.thinker import PlyReview, exact_review, review
 from hexlit.commands.command_line import same_command
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import format_of
 from hexlit.hex.records.game import RecordError
@@ -172,7 +172,7 @@ def variations_of(reader: GameReader) -> list[Variation]:
 
 def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview], str]:
     """The judgements of the positions of a game, and whose they are, in words."""
-    board = Board(record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist())
+    board = GameBoard(record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist())
     if settings.checkpoint is None and record.size <= MAX_SIZE:
         result = exact_review(board, settings.seconds)
         return result, f"the exact solver ({len(result)} of {len(record.moves) + 1} positions)"

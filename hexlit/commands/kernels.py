@@ -124,18 +124,18 @@ def compile_search() -> None:
     """Kernels of searching positions, and of reading the results."""
     from hexlit.search.config import SearchConfig
     from hexlit.search.evaluator import UniformEvaluator
-    from hexlit.search.search import Search
+    from hexlit.search.search import TreeSearch
 
-    search = Search(SearchConfig(simulations=2), size=3, games=1)
+    search = TreeSearch(SearchConfig(simulations=2), size=3, games=1)
     search.run(np.zeros((1, 9), np.int8), np.ones(1, np.int8), UniformEvaluator())
 
 
 def compile_solver() -> None:
     """The exact solver."""
-    from hexlit.hex.solver import Solver
+    from hexlit.hex.solver import ExactSolver
     from hexlit.hex.solver.proof import copy, new_table
 
-    Solver(2).wins(np.zeros(4, np.int8), 1)
+    ExactSolver(2).wins(np.zeros(4, np.int8), 1)
     copy(new_table(16), new_table(32))  # for longer searches
 
 

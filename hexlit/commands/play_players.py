@@ -15,7 +15,7 @@ from hexlit.arena.players import Player
 from hexlit.commands.players import PlayerFactory, network_judge
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import SWAP, format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
@@ -126,7 +126,7 @@ class TerminalGame:
         self._shared, self._say = shared, Console(highlight=False, soft_wrap=True).print
         self._players = BrowserPlayers(shared.roster, settings.tree_megabytes << 20)
         self._thinking = Thinking(self._players, shared.lock, shared.verdicts, settings)
-        self._board = Board(shared.board, swap=settings.swap)
+        self._board = GameBoard(shared.board, swap=settings.swap)
         self._people = COLOURS[settings.you]
         self._against = settings.against or next(iter(shared.roster.offers))
         shared.roster.offer(self._against)

@@ -15,7 +15,7 @@ from hexlit.settings import Settings, number
 
 if TYPE_CHECKING:  # both compile kernels: imported only for a real position
     from hexlit.arena.position import Position
-    from hexlit.hex.board import Board
+    from hexlit.hex.board import GameBoard
     from hexlit.hex.solver import Solution
 
 LARGEST_BOARD = 8
@@ -59,11 +59,11 @@ def solve(settings: SolveConfig) -> None:
         Console(highlight=False, soft_wrap=True).print(as_text(position, solution))
 
 
-def position_of_moves(settings: SolveConfig) -> "Board":
+def position_of_moves(settings: SolveConfig) -> "GameBoard":
     """The position after `moves`; raises `UsageError` if one is illegal."""
-    from hexlit.hex.board import Board
+    from hexlit.hex.board import GameBoard
 
-    return Board(settings.board, moves=settings.moves)
+    return GameBoard(settings.board, moves=settings.moves)
 
 
 def position_of_file(file: str, move: int | None) -> "Position":
@@ -86,19 +86,19 @@ def position_of_file(file: str, move: int | None) -> "Position":
     return position
 
 
-def solved_with_progress(board: "Board | Position") -> "Solution":
+def solved_with_progress(board: "GameBoard | Position") -> "Solution":
     """Solve the position; a terminal shows the number of settled moves, and the estimated time left."""
     from multiprocessing.pool import ThreadPool
 
     import numpy as np
 
-    from hexlit.hex.solver import Solver
+    from hexlit.hex.solver import ExactSolver
     from hexlit.reporting.screen import work_bar
 
-    solver = Solver(board.size)
+    solver = ExactSolver(board.size)
 
     def solve_it() -> "Solution":
-        Solver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code; not counted as effort
+        ExactSolver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code; not counted as effort
         return solver.solve(board.cells, board.to_move)
 
     # In a thread of its own, since compiled code does not react to Ctrl-C.
@@ -111,14 +111,14 @@ def solved_with_progress(board: "Board | Position") -> "Solution":
     return answer.get()
 
 
-def as_json(board: "Board | Position", solution: "Solution") -> dict[str, object]:
+def as_json(board: "GameBoard | Position", solution: "Solution") -> dict[str, object]:
     """The answer as plain values: colours are `black` and `white`, moves are names of cells.
 
     The moves so far stand for the position if they are known, else the stones of each colour.
     """
     import numpy as np
 
-    from hexlit.hex.board import Board
+    from hexlit.hex.board import GameBoard
     from hexlit.hex.notation import format_cell
 
     def named(cells: Iterable[int]) -> list[str]:
@@ -127,7 +127,7 @@ def as_json(board: "Board | Position", solution: "Solution") -> dict[str, object
     stones = {name: named(np.flatnonzero(board.cells == colour)) for colour, name in _NAMES.items()}
     return {
         "board": board.size,
-        **({"moves": named(board.moves)} if isinstance(board, Board) else stones),
+        **({"moves": named(board.moves)} if isinstance(board, GameBoard) else stones),
         "to_move": _NAMES[board.to_move],
         "winner": _NAMES[int(solution.winner)],
         "winning_moves": named(solution.winning_moves),
@@ -136,7 +136,7 @@ def as_json(board: "Board | Position", solution: "Solution") -> dict[str, object
     }
 
 
-def as_text(board: "Board | Position", solution: "Solution") -> Text:
+def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
     """The answer for a person: the board with its winning moves marked, then the result in words."""
     from hexlit.hex.notation import format_moves
     from hexlit.reporting.board import SIDES, draw_board

@@ -13,7 +13,7 @@ from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import check_size, format_cell, format_moves, parse_moves
 
 
-class Board:
+class GameBoard:
     """A game of Hex from the empty board: play, take back, and look.
 
     Moves are cell indices (row * size + column). With the swap rule, White's first move may be `size * size`,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
-from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.settings import check_numbers
 
 _log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def won_positions(
     Raises:
         UsageError: an argument is out of range, or no suitable position turns up for a number of stones.
     """
-    solver = Solver(size)
+    solver = ExactSolver(size)
     check_numbers("[1, inf)", count=count)
     check_numbers("[0, inf)", seed=seed)
     check_numbers(f"[0, {size * size - 1}]", min_stones=min_stones)
@@ -116,7 +116,7 @@ def won_positions(
     return cached(path, lambda: _draw(solver, count, seed, min_stones, node_limit))
 
 
-def _draw(solver: Solver, count: int, seed: int, min_stones: int, node_limit: int | None) -> SolvedPositions:
+def _draw(solver: ExactSolver, count: int, seed: int, min_stones: int, node_limit: int | None) -> SolvedPositions:
     total = solver.size * solver.size
     stones = min_stones + np.arange(count) % (total - min_stones)
     np.random.default_rng([seed, count]).shuffle(stones)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from rich.text import Text
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.judging import judged_right, openings_right
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
@@ -117,9 +117,9 @@ class ShownGame:
         return tuple(self.record.moves[: self.ply].tolist())
 
     @property
-    def board(self) -> Board:
+    def board(self) -> GameBoard:
         """The position after them."""
-        return Board(self.record.size, swap=True, moves=self.moves)
+        return GameBoard(self.record.size, swap=True, moves=self.moves)
 
     @property
     def last(self) -> int | None:

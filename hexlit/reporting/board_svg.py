@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.judging import judged_right
 from hexlit.hex.notation import format_cell
@@ -100,7 +100,7 @@ def moves_svg(moves: Sequence[int], size: int, *, opening: int = 0, title: str =
     """
     cells = stone_cells(moves, size)
     notes = {cell: CellNote(str(ply + 1), italic=ply < opening) for ply, cell in enumerate(cells)}
-    board, last = Board(size, swap=True, moves=moves), cells[-1] if cells else None
+    board, last = GameBoard(size, swap=True, moves=moves), cells[-1] if cells else None
     return board_svg(board.cells, size, notes=notes, last=last, title=title, caption=caption)
 
 

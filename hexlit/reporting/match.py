@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.record import GameRecord
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting import page as pages
@@ -168,7 +168,7 @@ def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:
 def last_position(game: GameRecord) -> pages.PositionBoard:
     """The end of a game, under its players and its result."""
     moves = game.moves.tolist()
-    cells = Board(game.size, swap=True, moves=moves).cells.tolist()
+    cells = GameBoard(game.size, swap=True, moves=moves).cells.tolist()
     title = f"X {game.black} – O {game.white}: {result_of(game)} after {len(moves)} moves"
     return pages.PositionBoard(title, cells, ring=stone_cells(moves, game.size)[-1] if moves else None)
 

@@ -23,7 +23,7 @@ from hexlit.hex.symmetry import exchange_colours
 from hexlit.search.algorithm import plans_ahead, prepare_root, with_budget
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.search import Search, SearchResult, TreeNode
+from hexlit.search.search import SearchResult, TreeNode, TreeSearch
 from hexlit.search.tree import NODE, NONE, Params, Tree
 
 MOST_BYTES = 1 << 30
@@ -51,7 +51,7 @@ class LiveSearch:
         most_bytes: int = MOST_BYTES,
     ) -> None:
         """Starts with the empty board of `size` (2 to 19), with or without the swap rule."""
-        self._search = Search(config, size=size, games=1, swap=swap)
+        self._search = TreeSearch(config, size=size, games=1, swap=swap)
         self._evaluator = evaluator
         self._cells = np.zeros(size * size, np.int8)
         self._most_nodes = most_bytes // (NODE.itemsize + 8 + 4 * self._search.actions)

@@ -69,7 +69,7 @@ class TreeNode:
         return sorted(children, key=lambda node: -node.visits)
 
 
-class Search:
+class TreeSearch:
     """Tree search over up to `games` positions in lock step, through one evaluator.
 
     All memory is taken here; a search allocates only its result.

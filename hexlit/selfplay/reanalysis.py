@@ -21,7 +21,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.rng import REANALYSIS, draw, key
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import AnswerCache, Evaluator
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.selfplay.play import Rules, temperature
 from hexlit.selfplay.rebuild import Floats, Ints
 
@@ -119,7 +119,7 @@ class PastSearch:
 
     def __init__(self, search: SearchConfig, rules: Rules, *, size: int, swap: bool, rows: int, cache: AnswerCache):
         """Search `rows` positions at once, the batch of the evaluator; other searches may share its `cache`."""
-        self._search = Search(search, size=size, games=rows, swap=swap, cache=cache)
+        self._search = TreeSearch(search, size=size, games=rows, swap=swap, cache=cache)
         self._rules = rules
 
     def run(self, evaluator: Evaluator, past: PastPositions) -> tuple[NewTargets, int, float]:

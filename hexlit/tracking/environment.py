@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hexlit.errors import UsageError
 from hexlit.tracking.config import WandbConfig
 
 PROJECT = "hexlit"
@@ -21,15 +20,12 @@ def resolved(config: WandbConfig, environment: Mapping[str, str]) -> WandbConfig
     """`config` completed from `environment`, as W&B reads it; mode, project and timeout are never None.
 
     Raises:
-        UsageError: a variable has a value that W&B does not accept.
+        ValueError, wandb.Error: a variable has a value that W&B does not accept.
     """
     import wandb
 
     theirs = wandb.Settings(mode="offline", init_timeout=INIT_TIMEOUT)
-    try:
-        theirs.update_from_env_vars(dict(environment))
-    except (ValueError, wandb.Error) as error:
-        raise UsageError(f"a variable WANDB_...: {' '.join(str(error).split())}") from error
+    theirs.update_from_env_vars(dict(environment))
     disabled = environment.get("WANDB_DISABLED", "").lower() in ("1", "true", "yes", "on")
     return replace(
         config,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hexlit.errors import UsageError
 from hexlit.tracking.config import WandbConfig
 from hexlit.tracking.environment import has_credentials, resolved
 from hexlit.tracking.identity import Identity, new_identity, read_identity, write_identity
@@ -37,24 +36,21 @@ def open_run(
     configured ones; `facts` are the run's configuration. A `resumed` run continues the one that the folder names. With
     `own_name` the run keeps `name`, and an id of its own, whatever the environment says: trials share one environment.
     """
-    try:
-        asked = config if config.mode == "disabled" else resolved(config, os.environ)
-    except UsageError as error:
-        _log.warning("W&B: %s; nothing is logged there", error)
+    if config.mode == "disabled":
         return None
-    if asked.mode == "disabled":
-        return None
-    folder.mkdir(parents=True, exist_ok=True)
-    identity = read_identity(folder) if resumed else None
-    if identity is None:
-        called = config.name or name if own_name else asked.name or name
-        run_id = None if own_name else os.environ.get("WANDB_RUN_ID") or None
-        identity = new_identity(called, str(asked.project), asked.entity, run_id)
-    else:  # the same run stays in the same project, unless a user moves it on purpose
-        identity = replace(
-            identity, project=config.project or identity.project, entity=config.entity or identity.entity
-        )
     try:
+        asked = resolved(config, os.environ)
+        if asked.mode == "disabled":
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        identity = read_identity(folder) if resumed else None
+        if identity is None:
+            called = config.name or name if own_name else asked.name or name
+            run_id = None if own_name else os.environ.get("WANDB_RUN_ID") or None
+            identity = new_identity(called, str(asked.project), asked.entity, run_id)
+        else:  # the same run stays in the same project, unless a user moves it on purpose
+            moved = {"project": config.project or identity.project, "entity": config.entity or identity.entity}
+            identity = replace(identity, **moved)
         place = Path(os.environ.get("WANDB_DIR") or folder).expanduser()
         place.mkdir(parents=True, exist_ok=True)
         run, identity = _init(asked, identity, place, kind, [*tags, *asked.tags], dict(facts or {}))

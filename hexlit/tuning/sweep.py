@@ -85,12 +85,12 @@ def run_sweep(
         write_process_file(plan.folder)
         try:
             with says_how_to_continue("hexlit train", lambda: where, lambda: again(plan, config)):
-                return Sweep(plan, config, make_launcher).run()
+                return SweepSession(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)
 
 
-class Sweep:
+class SweepSession:
     """One session of a sweep."""
 
     def __init__(self, plan: Plan, config: DictConfig, make_launcher: Callable[[], Any]) -> None:

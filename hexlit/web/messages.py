@@ -47,7 +47,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import format_cell, parse_moves
 
@@ -201,18 +201,18 @@ def number_of(text: str | bytes) -> int | None:
 COLOURS = {BLACK: "black", WHITE: "white", 0: ""}
 
 
-def board_of(position: PositionText) -> Board:
+def board_of(position: PositionText) -> GameBoard:
     """The game after its moves; raises `UsageError` if one is illegal."""
-    return Board(position.size, swap=position.swap, moves=parse_moves(position.moves, position.size))
+    return GameBoard(position.size, swap=position.swap, moves=parse_moves(position.moves, position.size))
 
 
-def check_undecided(board: Board) -> None:
+def check_undecided(board: GameBoard) -> None:
     """Raise `UsageError` if the game is over."""
     if board.winner:
         raise UsageError("the game is over")
 
 
-def state_of(board: Board) -> dict[str, Any]:
+def state_of(board: GameBoard) -> dict[str, Any]:
     """See `position` in `hexlit.web.messages`."""
     return {
         "cells": "".join(".XO"[int(stone)] for stone in board.cells),
@@ -223,7 +223,7 @@ def state_of(board: Board) -> dict[str, Any]:
     }
 
 
-def winning_chain(board: Board) -> list[int]:
+def winning_chain(board: GameBoard) -> list[int]:
     """A shortest chain of the winner's stones from edge to edge, in its order; none before the end of the game."""
     if not board.winner:
         return []

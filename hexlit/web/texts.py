@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
@@ -52,7 +52,7 @@ def game_of(request: Read) -> dict[str, Any]:
     }
 
 
-def text_of(request: Write, board: Board) -> dict[str, Any]:
+def text_of(request: Write, board: GameBoard) -> dict[str, Any]:
     """The game on `board` as text, see `hexlit.web.messages`; raises `UsageError` where the format cannot say it."""
     if request.format not in FORMATS:
         raise UsageError(f"format: there is no {request.format!a}; choose from {', '.join(FORMATS)}")

@@ -24,10 +24,10 @@ from hexlit.arena.thinker import (
     watching,
 )
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import SWAP, format_cell
-from hexlit.hex.solver import Solution, Solver
+from hexlit.hex.solver import ExactSolver, Solution
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.hex.solver.lines import BOTTOM, TOP, Outlook, outlooks
 from hexlit.web import messages
@@ -74,18 +74,18 @@ class Thinking:
         elif isinstance(request, messages.Series):
             yield from (self._study if request.do == "study" else self._review)(request, board, until)
 
-    def _thinker(self, name: str, board: Board) -> Thinker:
+    def _thinker(self, name: str, board: GameBoard) -> Thinker:
         """The player `name`, who searches; one that never learned to swap thinks about moves without it."""
         return self._players.thinker(name, board.size, swap=board.swap and self._players.knows_swap(name, board.size))
 
-    def _ready(self, name: str, board: Board) -> Answer:
+    def _ready(self, name: str, board: GameBoard) -> Answer:
         """Have the player `name` loaded and compiled; one without a search needs nothing."""
         if self._players.offer(name).judge is not None:
             self._thinker(name, board)
         return {"type": "ready", "final": True}
 
     def _move(
-        self, request: messages.Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]
+        self, request: messages.Move, board: GameBoard, until: Callable[[], bool], stopped: Callable[[], bool]
     ) -> Answer:
         check_undecided(board)
         if self._players.offer(request.player).judge is None:
@@ -111,7 +111,7 @@ class Thinking:
             move, value = board.size**2, -value
         return played(board, move) | {"value": value, "found": _found(thinker, board.size)}
 
-    def _move_of_player(self, request: messages.Move, board: Board, stopped: Callable[[], bool]) -> Answer:
+    def _move_of_player(self, request: messages.Move, board: GameBoard, stopped: Callable[[], bool]) -> Answer:
         try:
             with self._alone(request.player, stopped):
                 player = self._players.player(request.player, board.size, swap=board.swap)
@@ -135,7 +135,7 @@ class Thinking:
         with watching(stopped, lambda: self._players.abort(name)), self._lock.aside():
             yield
 
-    def _study(self, request: messages.Series, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+    def _study(self, request: messages.Series, board: GameBoard, until: Callable[[], bool]) -> Iterator[Answer]:
         """The reports of a search that grows. A player that never learned to swap is told of the rule from outside."""
         check_undecided(board)
         thinker = self._thinker(request.player, board)
@@ -158,7 +158,7 @@ class Thinking:
             if final:
                 return
 
-    def _look(self, name: str, board: Board) -> Answer:
+    def _look(self, name: str, board: GameBoard) -> Answer:
         check_undecided(board)
         thinker = self._thinker(name, board)
         policy, value = thinker.look(board.cells, board.to_move)
@@ -169,12 +169,12 @@ class Thinking:
         }
         return {"type": "look", "value": value, "policy": shares, "final": True}
 
-    def _openings(self, name: str, board: Board, until: Callable[[], bool]) -> Answer:
-        values, doubt = opening_values(self._thinker(name, Board(board.size)), board.size, until)
+    def _openings(self, name: str, board: GameBoard, until: Callable[[], bool]) -> Answer:
+        values, doubt = opening_values(self._thinker(name, GameBoard(board.size)), board.size, until)
         named = {format_cell(cell, board.size): value for cell, value in values.items()}
         return {"type": "openings", "values": named, "doubt": doubt, "final": True}
 
-    def _review(self, request: messages.Series, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+    def _review(self, request: messages.Series, board: GameBoard, until: Callable[[], bool]) -> Iterator[Answer]:
         """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.search.simulations
@@ -186,7 +186,7 @@ class Thinking:
 def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
     """The study of the empty board under the swap rule: the fairer a first stone, the better, as it may be swapped."""
     values, _ = opening_values(thinker, size, until)
-    policy, _ = thinker.look(Board(size).cells, BLACK)
+    policy, _ = thinker.look(GameBoard(size).cells, BLACK)
     fair = sorted(values, key=lambda cell: abs(values[cell]))
     shown = [(cell, 1, -abs(values[cell]), float(policy[cell])) for cell in fair[:MOST_SHOWN]]
     candidates = [candidate_entry(*one, [one[0]], size) for one in shown]
@@ -204,11 +204,11 @@ def _with_swap(report: Answer) -> Answer:
     return report | {"value": -value, "candidates": [swap, *candidates], "expected": [SWAP]}
 
 
-def played(board: Board, move: int) -> Answer:
+def played(board: GameBoard, move: int) -> Answer:
     """The answer that names `move`, with the state after it."""
     if move == RESIGN:
         return {"type": "move", "move": "resign", "position": state_of(board), "final": True}
-    after = Board(board.size, swap=board.swap, moves=[*board.moves, move])
+    after = GameBoard(board.size, swap=board.swap, moves=[*board.moves, move])
     return {"type": "move", "move": format_cell(move, board.size), "position": state_of(after), "final": True}
 
 
@@ -246,9 +246,9 @@ class Verdicts:
         """Each answer may take `seconds`."""
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._solver: Solver | None = None
+        self._solver: ExactSolver | None = None
 
-    def answer(self, board: Board, stopped: Callable[[], bool]) -> dict[str, Any]:
+    def answer(self, board: GameBoard, stopped: Callable[[], bool]) -> dict[str, Any]:
         """The answer to `solve`, see `hexlit.web.messages`.
 
         Raises:
@@ -258,7 +258,7 @@ class Verdicts:
         if board.size > MAX_SIZE:
             raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows")
         if board.may_swap:
-            board = Board(board.size, moves=board.moves)  # the verdict is on the stones; the page tells of the swap
+            board = GameBoard(board.size, moves=board.moves)  # the verdict is on the stones; the page tells of the swap
         seen = outlooks(board.cells, board.size)
         result = self.solve(board, self._seconds, stopped)
 
@@ -276,7 +276,7 @@ class Verdicts:
             "final": True,
         }
 
-    def solve(self, board: Board, seconds: float, stopped: Callable[[], bool]) -> Solution:
+    def solve(self, board: GameBoard, seconds: float, stopped: Callable[[], bool]) -> Solution:
         """The solution for the player to move, within `seconds` from when the solver is free and compiled.
 
         Raises:
@@ -284,12 +284,12 @@ class Verdicts:
         """
         with self._held(stopped):
             if self._solver is None:
-                Solver(2).solve(np.zeros(4, np.int8), BLACK)  # compiles, which is no part of the time to solve
+                ExactSolver(2).solve(np.zeros(4, np.int8), BLACK)  # compiles, which is no part of the time to solve
             if self._solver is None or self._solver.size != board.size:
-                self._solver = Solver(board.size)
+                self._solver = ExactSolver(board.size)
             return solved(self._solver, board.cells, board.to_move, seconds=seconds, interrupted=stopped)
 
-    def proof(self, board: Board, seconds: float, stopped: Callable[[], bool]) -> Solution | None:
+    def proof(self, board: GameBoard, seconds: float, stopped: Callable[[], bool]) -> Solution | None:
         """As `solve`; None where it takes longer, waiting included, or the board is too large.
 
         With the swap rule there is none for the empty board: a winning stone would be swapped.

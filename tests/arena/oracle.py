@@ -4,14 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import OPPONENT, OWN
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import ExactSolver
 
 
 class Oracle:
     """Policy and value of the exact solver; or, `wrong`, the opposite of everything it says."""
 
     def __init__(self, size: int, *, wrong: bool = False) -> None:
-        self.solver = Solver(size)
+        self.solver = ExactSolver(size)
         self.wrong = wrong
         self.known: dict[bytes, tuple[float, NDArray[np.float32]]] = {}
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hexlit.arena.matches import Block, MatchWorker, Opening, Pair
 from hexlit.arena.players import Contestant, Forfeit, Player
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 
 
 class NeverSwaps(Player):
@@ -70,7 +70,7 @@ class Scripted(Player):
         if self.begun in self._fails_at:
             raise Forfeit("did not start within\n30 seconds")
 
-    def answer(self, boards: Sequence[Board]) -> list[int]:
+    def answer(self, boards: Sequence[GameBoard]) -> list[int]:
         (board,) = boards
         self.seen.append(board.moves)
         return [self._answer(board.moves)]

@@ -15,7 +15,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.geometry import geometry
 from hexlit.hex.openings import solved_openings
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import ExactSolver
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.hex.truth import won_positions
 from hexlit.search.config import SearchConfig
@@ -234,7 +234,7 @@ def first_stones(size: int) -> NDArray[np.int8]:
 @pytest.mark.parametrize("size", [3, 4])
 def test_the_solver_takes_every_winning_first_stone_and_no_other(size: int) -> None:
     """E5: and keeps the win that White has after a losing one."""
-    cells, solver = first_stones(size), Solver(size, table_bits=14)
+    cells, solver = first_stones(size), ExactSolver(size, table_bits=14)
     replies = SolverPlayer(size, table_bits=14).reply(cells)
     assert np.array_equal(replies == size * size, solved_openings(size))
     for board, move in zip(cells, replies.tolist(), strict=True):

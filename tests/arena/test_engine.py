@@ -13,7 +13,7 @@ import pytest
 from hexlit.arena.engine import EngineProcess, HtpEngine
 from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from tests.arena.engines import engine
 
 Start = Callable[..., HtpEngine]
@@ -43,7 +43,7 @@ def _no_process_is_left() -> Iterator[None]:
 
 
 def move_of(player: HtpEngine, moves: Sequence[int], size: int = 3, *, swap: bool = False) -> int:
-    (move,) = player.answer([Board(size, swap=swap, moves=moves)])
+    (move,) = player.answer([GameBoard(size, swap=swap, moves=moves)])
     return move
 
 

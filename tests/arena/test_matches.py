@@ -14,10 +14,10 @@ from hexlit.arena.matches import (
 )
 from hexlit.arena.players import RESIGN, Contestant, Forfeit, Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 from hexlit.hex.record import Ending
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
 from tests.arena.stand_ins import (
@@ -36,14 +36,14 @@ from tests.hex.reference import Game, winner
 
 def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int8]:
     """The positions that a match begins from, `[count, size*size]`."""
-    return np.stack([Board(size, moves=opening).cells for opening in random_openings(size, count, plies, seed)])
+    return np.stack([GameBoard(size, moves=opening).cells for opening in random_openings(size, count, plies, seed)])
 
 
 class Perfect(NeverSwaps):
     """Plays the first winning move of the exact solver, and the first legal one when lost."""
 
     def __init__(self, size: int) -> None:
-        self.solver = Solver(size, table_bits=14)
+        self.solver = ExactSolver(size, table_bits=14)
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         moves = []
@@ -245,7 +245,7 @@ def assert_played_by_the_rules(pairs: list[Pair], names: tuple[str, str], size: 
             if game.ending is Ending.CONNECTED:
                 assert Game(size, moves=list(game.moves)).winner == game.winner
             else:
-                assert Board(size, moves=game.moves).winner == 0
+                assert GameBoard(size, moves=game.moves).winner == 0
 
 
 @pytest.mark.row("E5")
@@ -344,7 +344,7 @@ def test_by_the_swap_rule_the_second_player_may_take_the_first_stone_with_either
         assert 16 not in as_black.moves, "the other one does not swap"
         assert (as_white.moves[1], as_white.moves.count(16), as_white.opening) == (16, 1, 1)
         for game in (as_black, as_white):
-            assert (game.ending, Board(4, swap=True, moves=game.moves).winner) == (Ending.CONNECTED, game.winner)
+            assert (game.ending, GameBoard(4, swap=True, moves=game.moves).winner) == (Ending.CONNECTED, game.winner)
         assert as_white.moves[2] == 0, "the lowest cell: Black moves after the swap"
     one_by_one = Contestant("low", lowest.make, one_game=True)
     in_turn = play_pairs(swapper, one_by_one, FIRST_MOVES, 4, at_once=2, swap=True)
@@ -382,7 +382,7 @@ def test_openings_are_legal_and_no_two_the_same_even_turned(size: int, count: in
     assert len(openings) == count
     keys = set()
     for opening in openings:
-        board = Board(size, moves=opening)
+        board = GameBoard(size, moves=opening)
         assert board.winner == 0
         cells = board.cells
         keys.add(min(cells.tobytes(), cells[::-1].tobytes()))
@@ -409,10 +409,10 @@ def test_the_same_position_has_one_key_by_whatever_moves_and_turned() -> None:
 
 def test_balanced_openings_are_harder_to_win_than_random_ones() -> None:
     """The side that wins has to find one of fewer moves; judged by the exact solver."""
-    solver = Solver(4, table_bits=14)
+    solver = ExactSolver(4, table_bits=14)
     shares = []
     for balanced in (True, False):
-        boards = [Board(4, moves=opening) for opening in balanced_openings(4, 25, 2, 1, balanced=balanced)]
+        boards = [GameBoard(4, moves=opening) for opening in balanced_openings(4, 25, 2, 1, balanced=balanced)]
         winning = [len(solver.solve(board.cells, board.to_move).winning_moves) for board in boards]
         shares.append(np.mean([count / 14 for count in winning if count]))
     assert shares[0] < 0.8 * shares[1]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hexlit.arena.position import Position, empty_position, first_game, may_swap, read_first_game, replay
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.records.sgf import board_of
 
@@ -18,7 +18,7 @@ from hexlit.hex.records.sgf import board_of
 @given(st.permutations(range(16)), st.integers(0, 16), st.randoms())
 def test_any_order_of_the_stones_gives_the_same_position(cells: list[int], count: int, random: object) -> None:
     """As HexGui plays a position again: row by row, colours as they come."""
-    board = Board(4)
+    board = GameBoard(4)
     for cell in cells[:count]:
         if board.winner:
             break

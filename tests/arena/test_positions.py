@@ -19,7 +19,7 @@ from hexlit.arena.positions import (
     random_positions,
 )
 from hexlit.errors import UsageError
-from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.search.evaluator import RolloutEvaluator
@@ -59,7 +59,7 @@ def test_positions_are_undecided_and_their_value_and_winning_moves_are_right(siz
     black, white = (positions.cells == 1).sum(axis=1), (positions.cells == -1).sum(axis=1)
     assert (black + white == positions.stones).all()
     assert (black - white == (positions.to_move == -1)).all()
-    solver = Solver(size)
+    solver = ExactSolver(size)
     for cells, player, won, wins in zip(
         positions.cells, positions.to_move.tolist(), positions.won, positions.winning_moves, strict=True
     ):
@@ -128,7 +128,7 @@ def test_a_limit_that_solves_nothing_is_refused(monkeypatch: pytest.MonkeyPatch)
     def unsolved(*_: object) -> None:
         raise UnsolvedError("unsolved after 1 nodes")
 
-    monkeypatch.setattr(Solver, "solve", unsolved)
+    monkeypatch.setattr(ExactSolver, "solve", unsolved)
     monkeypatch.setattr(positions_module, "SOURCES", SOURCES[:1])
     monkeypatch.setattr(positions_module, "_ROUNDS", 1)
     with pytest.raises(UsageError, match="none of the draws was solved"):

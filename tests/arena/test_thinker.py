@@ -18,7 +18,7 @@ from hexlit.arena.engine import HtpEngine
 from hexlit.arena.players import Player, SearchPlayer
 from hexlit.arena.position import empty_position, may_swap
 from hexlit.arena.thinker import MakeEvaluator, Thinker, plies_before
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
@@ -28,7 +28,7 @@ from tests.arena.networks import write_checkpoint
 
 @given(st.permutations(range(16)), st.integers(0, 8), st.booleans())
 def test_plies_are_those_of_the_game_with_or_without_a_swap(cells: list[int], count: int, swap: bool) -> None:
-    board = Board(4, swap=True)
+    board = GameBoard(4, swap=True)
     for cell in cells[:count]:
         board.play(16 if swap and board.may_swap else cell) if board.cells[cell] == 0 and not board.winner else None
     assert plies_before(board.cells, board.to_move) == len(board.moves)
@@ -75,7 +75,7 @@ class LivePlayer(Player):
     def begin(self, size: int, *, swap: bool = False) -> None:
         self.thinker.prepare(size, swap=swap)
 
-    def answer(self, boards: Sequence[Board]) -> list[int]:
+    def answer(self, boards: Sequence[GameBoard]) -> list[int]:
         (board,) = boards
         thinker = self.thinker
         return [thinker.choose(board.cells, board.to_move, simulations=thinker.config.simulations).action]
@@ -108,7 +108,7 @@ def games_of(black: Player, white: Player, openings: list[str]) -> list[tuple[in
     """The moves of a game on 5x5 from each opening."""
     games = []
     for opening in openings:
-        board = Board(5, moves=opening)
+        board = GameBoard(5, moves=opening)
         for player in (black, white):
             player.begin(5)
         while not board.winner:
@@ -166,7 +166,7 @@ def test_without_reuse_it_plays_as_the_player_of_many_games(knows_swap: bool) ->
     one = LivePlayer(CONFIG, rollouts(1), knows_swap=knows_swap, reuse=False)
     for moves in games_of(one, LivePlayer(CONFIG, rollouts(2)), OPENINGS):
         for ply in range(0, len(moves), 2):
-            board = Board(5, moves=moves[:ply])
+            board = GameBoard(5, moves=moves[:ply])
             assert many.choose(board.cells[None], np.ones(1, np.int8))[0] == one.answer([board])[0]
 
 
@@ -181,4 +181,4 @@ def test_games_are_independent_of_those_before() -> None:
 def test_an_opening_over_the_whole_game_is_followed_to_its_end() -> None:
     player = LivePlayer(SearchConfig(simulations=8), rollouts(1))
     player.begin(3)
-    assert player.answer([Board(3, moves="b2 a1 b3 c3")])[0] in (1, 2)
+    assert player.answer([GameBoard(3, moves="b2 a1 b3 c3")])[0] in (1, 2)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.store import GameStore
 
@@ -14,7 +14,7 @@ def save_games(folder: Path, *, size: int = 3, games: int = 60, seed: int = 0) -
     random = np.random.default_rng(seed)
     records = []
     for number in range(games):
-        board = Board(size)
+        board = GameBoard(size)
         while not board.winner:
             board.play(int(random.choice(board.legal_moves())))
         moves = np.array(board.moves, np.int16)

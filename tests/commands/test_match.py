@@ -19,7 +19,7 @@ from hexlit import cli
 from hexlit.commands import match_run
 from hexlit.commands.match import arguments, main, quoted_players
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.openings import solved_openings
 from hexlit.locks import FolderLock
@@ -83,7 +83,7 @@ def test_checkpoints_folders_and_policies_meet_and_everything_of_it_is_kept(matc
         rows = list(csv.DictReader(file))
     assert len(rows) == 96
     for row in rows:
-        board = Board(4, moves=row["moves"])
+        board = GameBoard(4, moves=row["moves"])
         assert {1: "black", -1: "white"}[board.winner] == row["winner"]
     for first in names:
         for second in names:
@@ -231,7 +231,7 @@ def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     with (folder / "games.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
-        board = Board(3, swap=True, moves=row["moves"])
+        board = GameBoard(3, swap=True, moves=row["moves"])
         assert row["ending"] == "forfeited" or {1: "black", -1: "white"}[board.winner] == row["winner"]
         if row["white"] == "solver":
             first, second, *_ = row["moves"].split()

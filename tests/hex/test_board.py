@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 from hexlit.hex.geometry import BLACK, WHITE
 from tests.hex import reference
@@ -28,7 +28,7 @@ def games(draw: st.DrawFn) -> reference.Game:
 @given(games())
 def test_a_board_is_what_plain_python_says_after_every_move(game: reference.Game) -> None:
     """Legal moves, stones, winner and player to move, forwards and backwards."""
-    board, replayed = Board(game.size, swap=game.swap), reference.Game(game.size, swap=game.swap)
+    board, replayed = GameBoard(game.size, swap=game.swap), reference.Game(game.size, swap=game.swap)
     trail = []
     for move in game.moves:
         trail.append((board.cells.tolist(), board.legal_moves(), board.winner, board.to_move, board.may_swap))
@@ -45,11 +45,11 @@ def test_a_board_is_what_plain_python_says_after_every_move(game: reference.Game
 
 
 def test_moves_may_be_text_or_indices() -> None:
-    assert Board(5, moves="a3 C4,e5").moves == Board(5, moves=[10, 17, 24]).moves
+    assert GameBoard(5, moves="a3 C4,e5").moves == GameBoard(5, moves=[10, 17, 24]).moves
 
 
 def test_swap_pieces_mirrors_the_stone_and_black_moves_next() -> None:
-    board = Board(4, swap=True, moves="b4 swap-pieces")
+    board = GameBoard(4, swap=True, moves="b4 swap-pieces")
     assert board.cells.tolist() == [WHITE if cell == 7 else 0 for cell in range(16)]  # d2
     assert board.to_move == BLACK
     assert board.undo() == 16
@@ -57,7 +57,7 @@ def test_swap_pieces_mirrors_the_stone_and_black_moves_next() -> None:
 
 
 def test_nobody_moves_after_the_end() -> None:
-    board = Board(2, moves="a1 b1 a2")
+    board = GameBoard(2, moves="a1 b1 a2")
     assert board.winner == BLACK
     assert board.legal_moves() == []
     with pytest.raises(UsageError, match="^move b2: the game is over$"):
@@ -79,7 +79,7 @@ def test_nobody_moves_after_the_end() -> None:
     ],
 )
 def test_an_illegal_move_is_refused_and_changes_nothing(swap: bool, moves: str, move: int, message: str) -> None:
-    board = Board(3, swap=swap, moves=moves)
+    board = GameBoard(3, swap=swap, moves=moves)
     before = (board.moves, board.cells.tolist())
     with pytest.raises(UsageError, match=message):
         board.play(move)
@@ -88,27 +88,27 @@ def test_an_illegal_move_is_refused_and_changes_nothing(swap: bool, moves: str, 
 
 def test_nothing_can_be_undone_on_the_empty_board() -> None:
     with pytest.raises(UsageError, match="^undo: no move has been played$"):
-        Board(3).undo()
+        GameBoard(3).undo()
 
 
 @pytest.mark.parametrize("size", [0, 1, 27])
 def test_a_size_that_no_board_has_is_refused(size: int) -> None:
     with pytest.raises(UsageError, match=f"^board={size}: "):
-        Board(size)
+        GameBoard(size)
 
 
 def test_the_stones_handed_out_are_a_copy() -> None:
-    board = Board(3)
+    board = GameBoard(3)
     board.cells[0] = WHITE
     assert not board.cells.any()
 
 
 def test_planes_are_those_of_the_mover() -> None:
-    planes = Board(3, swap=True, moves="c1").planes()[0]
+    planes = GameBoard(3, swap=True, moves="c1").planes()[0]
     assert not planes[OWN].any()
     assert np.argwhere(planes[OPPONENT]).tolist() == [[2, 0]]  # c1, transposed for White
     assert planes[MAY_SWAP].all()
 
 
 def test_the_text_leans_like_the_board() -> None:
-    assert str(Board(3, moves="a1 c2")) == "   a b c\n 1 X . . 1\n  2 . . O 2\n   3 . . . 3\n      a b c"
+    assert str(GameBoard(3, moves="a1 c2")) == "   a b c\n 1 X . . 1\n  2 . . O 2\n   3 . . . 3\n      a b c"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import encode
 from hexlit.hex.symmetry import exchange_colours, exchange_moves, rotate_moves, rotate_planes, rotate_policy
 from tests.hex import reference
@@ -37,7 +37,7 @@ def test_rotation_keeps_the_winner_and_exchange_gives_the_win_to_the_other_playe
 
 def test_a_turned_game_is_the_turned_position() -> None:
     moves = np.array([3, 7, 12, 1, 0])
-    board, turned = Board(4, moves=moves.tolist()), Board(4, moves=rotate_moves(moves, 4).tolist())
+    board, turned = GameBoard(4, moves=moves.tolist()), GameBoard(4, moves=rotate_moves(moves, 4).tolist())
     assert np.array_equal(turned.cells, board.cells[::-1])
     assert np.array_equal(turned.planes(), rotate_planes(board.planes()))
 
@@ -53,7 +53,7 @@ def test_a_turned_policy_gives_the_turned_move_the_same_probability(swap: bool) 
 
 def test_a_colour_exchanged_game_is_the_colour_exchanged_position() -> None:
     moves = np.array([3, 7, 12])
-    cells = Board(4, moves=moves.tolist()).cells
+    cells = GameBoard(4, moves=moves.tolist()).cells
     mirrored = np.zeros(16, np.int8)
     for colour, move in zip((-1, 1, -1), exchange_moves(moves, 4), strict=True):
         mirrored[move] = colour

@@ -8,7 +8,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex import truth
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import ExactSolver
 from hexlit.hex.truth import STAGES, SolvedPositions, won_positions
 
 
@@ -30,7 +30,7 @@ def test_positions_are_undecided_alternating_and_won_by_the_side_to_move(size: i
     assert (black + white == positions.stones).all()
     assert (black - white == (positions.to_move == -1)).all()
     assert not positions.winning_moves[positions.cells != 0].any()
-    solver = Solver(size)
+    solver = ExactSolver(size)
     for cells, player, wins in zip(positions.cells, positions.to_move.tolist(), positions.winning_moves, strict=True):
         solution = solver.solve(cells, player)
         assert solution.winner == player

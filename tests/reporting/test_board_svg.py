@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_cell
 from hexlit.reporting.board_svg import (
     CELL,
@@ -17,7 +17,7 @@ from hexlit.reporting.board_svg import (
 )
 
 SPACE = "{http://www.w3.org/2000/svg}"
-BOARD = Board(4, moves="b2 c3 a4")
+BOARD = GameBoard(4, moves="b2 c3 a4")
 
 
 def drawn(**more: object) -> ElementTree.Element:

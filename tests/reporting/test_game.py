@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.reporting.board import MARK_STYLE, ShownGame, draw_board, draw_game, result_of
@@ -72,7 +72,7 @@ def test_the_result_in_words(winner: int, ending: Ending, said: str) -> None:
 
 @pytest.mark.parametrize("cell", range(9))
 def test_the_last_move_stands_in_brackets_and_nothing_else_moves(cell: int) -> None:
-    cells = Board(3, moves=[cell]).cells
+    cells = GameBoard(3, moves=[cell]).cells
     plain, marked = str(draw_board(cells, 3)), draw_board(cells, 3, last=cell)
     assert str(marked).count("(X)") == 1
     assert str(marked).replace("(X)", " X ") == plain

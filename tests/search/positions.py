@@ -7,7 +7,7 @@ import numpy as np
 
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.search import Search, SearchResult
+from hexlit.search.search import SearchResult, TreeSearch
 from tests.hex.reference import Game
 
 
@@ -54,7 +54,7 @@ def search_games(
 ) -> SearchResult:
     """Search games of one size and one swap rule side by side, in a search with `room` for at least that many."""
     first = games[0]
-    search = Search(config, size=first.size, games=max(room, len(games)), swap=first.swap)
+    search = TreeSearch(config, size=first.size, games=max(room, len(games)), swap=first.swap)
     return search.run(
         np.array([game.cells for game in games], np.int8),
         np.array([game.to_move for game in games], np.int8),

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hexlit.search.algorithm import compiled_params, halving_row, halving_table, plans_ahead, with_budget
 from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search.positions import random_games, search_games
@@ -97,7 +97,9 @@ def root_priors(
     noise: float, share: float = 0.25, total: float = 10.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The root's priors without and with noise after one simulation from a 3×3 board with one stone, `[GAMES, 9]`."""
-    search = Search(SearchConfig("puct", 1, puct=PuctConfig(noise_share=share, noise_total=total)), size=3, games=GAMES)
+    search = TreeSearch(
+        SearchConfig("puct", 1, puct=PuctConfig(noise_share=share, noise_total=total)), size=3, games=GAMES
+    )
     cells = np.zeros((GAMES, 9), np.int8)
     cells[:, 4] = -1
     search.run(cells, np.ones(GAMES, np.int8), KeyedEvaluator(), noise=noise, seed=5)

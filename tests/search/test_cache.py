@@ -11,7 +11,7 @@ from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
 from hexlit.hex.jit import kernel
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import AnswerCache, UniformEvaluator, empty_cache, position_key, recall, remember
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.search.tree import NONE
 
 
@@ -96,7 +96,7 @@ def test_a_cache_without_room_never_finds_anything() -> None:
 @pytest.mark.parametrize("broken", ["policy", "value"])
 def test_a_kept_answer_that_is_no_number_ends_the_search_as_a_fresh_one_does(broken: str) -> None:
     """Of three stones, wherever they lie: no root, so only the cache can have said it."""
-    search = Search(SearchConfig(simulations=200), size=3, games=2)
+    search = TreeSearch(SearchConfig(simulations=200), size=3, games=2)
     search._cache = empty_cache(100_003, 9)
     planes = some_planes(3, 5000)
     planes = np.ascontiguousarray(planes[planes[:, :2].sum((1, 2, 3)) == 3])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.search.simulate import add_virtual_loss, advance_leaves, empty_leaf_queue, remove_virtual_losses
 from hexlit.search.tree import Tree
 from hexlit.testing.stand_ins import KeyedEvaluator
@@ -17,9 +17,9 @@ from tests.search.positions import assert_identical, random_games, rows_of, sear
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
-def begun(game: Game, config: SearchConfig) -> Search:
+def begun(game: Game, config: SearchConfig) -> TreeSearch:
     """A search of one position before the first selection."""
-    search = Search(config, size=game.size, games=1, swap=game.swap)
+    search = TreeSearch(config, size=game.size, games=1, swap=game.swap)
     to_move = np.array([game.to_move], np.int8)
     search.place(np.array([game.cells], np.int8), to_move)
     search.begin(to_move, np.array([len(game.moves)], np.int16), 0.0, np.zeros(1, np.uint64))
@@ -182,7 +182,7 @@ def test_rows_are_counted_as_they_are_used(algorithm: str) -> None:
 @either
 def test_an_evaluator_that_takes_more_rows_gets_them(algorithm: str) -> None:
     config = SearchConfig(algorithm, 30, leaves=3)
-    search = Search(config, size=4, games=2, rows=8)
+    search = TreeSearch(config, size=4, games=2, rows=8)
     cells, to_move = np.zeros((2, 16), np.int8), np.ones(2, np.int8)
     assert search.batch.planes.shape[0] == len(search.batch.value) == 8
     assert_identical(

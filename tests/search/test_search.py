@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import ExactSolver
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
-from hexlit.search.search import LARGEST_BOARD, Search, SearchResult
+from hexlit.search.search import LARGEST_BOARD, SearchResult, TreeSearch
 from hexlit.testing.evaluators import Positions, random_positions
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
@@ -24,11 +24,11 @@ from tests.search.positions import assert_identical, random_games, rows_of, sear
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
-def made(algorithm: str, size: int, swap: bool, games: int, simulations: int) -> Search:
-    return Search(SearchConfig(algorithm, simulations), size=size, games=games, swap=swap)
+def made(algorithm: str, size: int, swap: bool, games: int, simulations: int) -> TreeSearch:
+    return TreeSearch(SearchConfig(algorithm, simulations), size=size, games=games, swap=swap)
 
 
-def _run(search: Search, positions: Positions, evaluator: Evaluator | None = None) -> SearchResult:
+def _run(search: TreeSearch, positions: Positions, evaluator: Evaluator | None = None) -> SearchResult:
     return search.run(positions.cells, positions.to_move, evaluator or KeyedEvaluator(), ply=positions.ply)
 
 
@@ -132,7 +132,7 @@ def test_a_position_one_move_from_its_end_stays_won(algorithm: str) -> None:
     """By a move that ends it, or by another one that the exact solver knows to win."""
     positions = random_positions(4, 12, 1, before_the_end=True)
     result = _run(made(algorithm, 4, False, 12, 400), positions, RolloutEvaluator(16))
-    solver = Solver(4)
+    solver = ExactSolver(4)
     for board, colour, move in zip(positions.cells, positions.to_move.tolist(), result.action.tolist(), strict=True):
         wins = solver.solve(board, colour).winning_moves
         assert move in wins, f"{move} is played, {list(wins)} win"
@@ -174,7 +174,7 @@ def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int)
 @every_algorithm
 @pytest.mark.parametrize("batch", [0, 3])
 def test_more_positions_than_there_is_room_for_are_refused(algorithm: str, batch: int) -> None:
-    search = Search(SearchConfig(algorithm, 4), size=3, games=2)
+    search = TreeSearch(SearchConfig(algorithm, 4), size=3, games=2)
     with pytest.raises(UsageError, match=f"^{batch} positions: this search was made for 1 to 2$"):
         search.run(np.zeros((batch, 9), np.int8), np.ones(batch, np.int8), UniformEvaluator())
 
@@ -183,7 +183,7 @@ def test_more_positions_than_there_is_room_for_are_refused(algorithm: str, batch
 @pytest.mark.parametrize("size", [1, LARGEST_BOARD + 1])
 def test_a_board_too_small_or_too_large_is_refused(algorithm: str, size: int) -> None:
     with pytest.raises(UsageError, match=f"^board={size}: .* 2 to {LARGEST_BOARD} rows$"):
-        Search(SearchConfig(algorithm), size=size, games=1)
+        TreeSearch(SearchConfig(algorithm), size=size, games=1)
 
 
 @every_algorithm
@@ -234,7 +234,7 @@ def test_a_network_that_answers_with_no_number_is_an_error_and_no_endless_search
 def test_positions_that_are_none_are_refused(
     algorithm: str, cells: NDArray[np.int8], to_move: NDArray[np.int8], message: str
 ) -> None:
-    search = Search(SearchConfig(algorithm, 4), size=3, games=4)
+    search = TreeSearch(SearchConfig(algorithm, 4), size=3, games=4)
     with pytest.raises(UsageError, match=re.escape(message)):
         search.run(cells, to_move, UniformEvaluator())
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.search.config import ALGORITHMS, SearchConfig
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from tests.hex.reference import Game
 from tests.search import reference
 
@@ -37,7 +37,7 @@ def test_the_compiled_search_and_plain_python_come_to_the_same_visits(algorithm:
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        search = Search(config, size=SIZE, games=GAMES)
+        search = TreeSearch(config, size=SIZE, games=GAMES)
         compiled, plain = [], []
         for plies in range(-1, ROUNDS):
             game = Game(SIZE, moves=[(SIZE + 1) * ply for ply in range(max(0, plies))])

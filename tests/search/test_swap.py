@@ -5,7 +5,7 @@ import pytest
 
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search.positions import search_games
@@ -52,7 +52,7 @@ def test_white_swaps_a_winning_opening_and_leaves_a_losing_one(algorithm: str) -
 
 
 def test_the_ply_is_the_number_of_stones_unless_given(algorithm: str) -> None:
-    search = Search(SearchConfig(algorithm, 40), size=3, games=1, swap=True)
+    search = TreeSearch(SearchConfig(algorithm, 40), size=3, games=1, swap=True)
     cells = np.array([Game(3, moves=[4]).cells], np.int8)
     white = np.array([-1], np.int8)
     assert search.run(cells, white, KeyedEvaluator()).visits[0, SWAP] > 0
@@ -60,7 +60,7 @@ def test_the_ply_is_the_number_of_stones_unless_given(algorithm: str) -> None:
 
 
 def test_without_a_ply_a_lone_white_stone_has_come_by_a_swap(algorithm: str) -> None:
-    search = Search(SearchConfig(algorithm, 40), size=3, games=1, swap=True)
+    search = TreeSearch(SearchConfig(algorithm, 40), size=3, games=1, swap=True)
     swapped = Game(3, swap=True, moves=[1, SWAP])
     result = search.run(np.array([swapped.cells], np.int8), np.array([1], np.int8), KeyedEvaluator(swap_weight=1000.0))
     assert result.visits[0, SWAP] == 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import GamesSettings, SelfPlayCounts
@@ -34,7 +34,7 @@ class SelfPlayerTests:
         assert counts.games == len(found)
         assert counts.positions == sum(len(game.policy_plies) for game in found.values()) >= 60
         for game in found.values():
-            board = Board(game.size, swap=game.swap, moves=game.moves.tolist())
+            board = GameBoard(game.size, swap=game.swap, moves=game.moves.tolist())
             if game.ending == Ending.CONNECTED:
                 assert board.winner == game.winner, f"game {game.game_id}: the board has another winner"
             assert np.allclose(game.policies.astype(np.float32).sum(1), 1, atol=1e-2), "a policy does not sum to 1"

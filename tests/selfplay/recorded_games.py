@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GamePositions
 from hexlit.selfplay.store import GameStore
@@ -18,7 +18,7 @@ Position = tuple[bytes, bytes, float]
 def random_game(number: int, size: int, *, swaps: bool = False) -> GameRecord:
     """Every third with an opening, every fourth resigned, some of the others swapped; they differ in their length."""
     random = np.random.default_rng([number, size])
-    board = Board(size, swap=True)
+    board = GameBoard(size, swap=True)
     resigns = int(random.integers(3, 2 * size)) if number % 4 == 0 else size**2 + 1
     while not board.winner and len(board.moves) < resigns:
         swap = swaps and number % 2 == 1 and board.may_swap
@@ -69,7 +69,7 @@ def plies_of(record: GameRecord, *, swap: bool) -> range:
 def expected(record: GameRecord, ply: int, *, swap: bool, turned: bool = False) -> Position:
     """Planes, policy and value of one position, each made another way than by the data set."""
     size = record.size
-    board = Board(size, swap=True, moves=record.moves[:ply].tolist())
+    board = GameBoard(size, swap=True, moves=record.moves[:ply].tolist())
     planes = board.planes()[0]
     planes[4] = swap and ply == 1
     policy = np.zeros(size**2 + swap, np.float32)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
@@ -147,7 +147,7 @@ def test_surprises_are_the_divergence_of_the_searched_policy_from_the_prior(sear
     for record in play(search=search).values():
         assert len(record.surprises) == len(record.policy_plies)
         for ply, policy, surprise in zip(record.policy_plies.tolist(), record.policies, record.surprises, strict=True):
-            board = Board(4, moves=record.moves[:ply].tolist())
+            board = GameBoard(4, moves=record.moves[:ply].tolist())
             prior, value = np.empty((1, 16), np.float32), np.empty(1, np.float32)
             Digest().evaluate(board.planes(), prior, value)
             searched = policy.astype(np.float64).reshape(4, 4)

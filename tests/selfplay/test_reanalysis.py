@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.record import GameRecord
 from hexlit.hex.rng import REANALYSIS, draw, key
 from hexlit.search.config import SearchConfig
-from hexlit.search.search import Search
+from hexlit.search.search import TreeSearch
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.players import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer, WorkerPlayers
@@ -58,7 +58,7 @@ def test_positions_are_chosen_once_each_and_set_up_as_the_board_plays_them(size:
     assert len(chosen) == len(set(chosen)) == 25
     for (game, ply), cells in zip(chosen, past.cells, strict=True):
         assert ply in records[game].policy_plies
-        board = Board(size, swap=swap, moves=records[game].moves[:ply].tolist())
+        board = GameBoard(size, swap=swap, moves=records[game].moves[:ply].tolist())
         assert np.array_equal(cells, np.asarray(board.cells).ravel())
     assert np.array_equal(past_of(records, 25).game_id, past.game_id)
     assert not np.array_equal(past_of(records, 25, round=3).game_id, past.game_id)
@@ -74,7 +74,7 @@ def test_new_targets_are_those_of_a_full_search_of_each_position_alone(size: int
     """With the noise of its ply, three at a time, also where an answer was kept from another one."""
     past = past_of(games(20, size, swap=swap), 10)
     targets, counts = searched(actor(size, swap=swap, algorithm=algorithm), past)
-    alone = Search(SearchConfig(simulations=9, algorithm=algorithm), size=size, games=1, swap=swap)
+    alone = TreeSearch(SearchConfig(simulations=9, algorithm=algorithm), size=size, games=1, swap=swap)
     evaluations = 0
     for row, (game, ply) in enumerate(zip(past.game_id.tolist(), past.ply.tolist(), strict=True)):
         to_move = np.array([1 if ply % 2 == 0 else -1], np.int8)

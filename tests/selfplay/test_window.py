@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
@@ -22,9 +22,9 @@ from tests.selfplay.recorded_games import random_games as random_recorded_games
 
 
 def random_game(game_id: int, size: int, *, swap: bool, full_share: float = 0.6) -> GameRecord:
-    """A random game played with `Board`, with random policies over the legal moves of some plies."""
+    """A random game played with `GameBoard`, with random policies over the legal moves of some plies."""
     random = np.random.default_rng([game_id, size])
-    board = Board(size, swap=swap)
+    board = GameBoard(size, swap=swap)
     plies, policies = [], []
     while not board.winner:
         legal = board.legal_moves()
@@ -68,7 +68,7 @@ Position = tuple[bytes, bytes, float]
 def as_drawn(record: GameRecord, ply: int, *, turned: bool, share: float = 0.0) -> Position:
     """Expected entry of a batch for one position: the board turned first, then seen by the player to move."""
     size = record.size
-    board = Board(size, swap=record.swap, moves=record.moves[:ply].tolist())
+    board = GameBoard(size, swap=record.swap, moves=record.moves[:ply].tolist())
     planes = board.planes()[0]
     policy = record.policies[record.policy_plies.tolist().index(ply)].astype(np.float32)
     cells = policy[: size**2].reshape(size, size)

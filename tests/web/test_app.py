@@ -16,7 +16,7 @@ from starlette.websockets import WebSocketDisconnect
 from hexlit.arena.players import Player
 from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.tasks.hex import packaged
 from hexlit.web.server import MOST_WAITING, allowed_names, make_app, same_origin
 from tests.web.pages import HOST, NOWHERE, client, game, opened
@@ -118,7 +118,7 @@ def test_a_classic_player_that_thinks_keeps_nobody_waiting() -> None:
     thinks, may_move = threading.Event(), threading.Event()
 
     class Slow(Player):
-        def answer(self, boards: Sequence[Board]) -> list[int]:
+        def answer(self, boards: Sequence[GameBoard]) -> list[int]:
             thinks.set()
             assert may_move.wait(60)
             return [0]

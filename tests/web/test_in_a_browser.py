@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_moves
 from hexlit.web.pages import PAGE
 from tests.chromium import DESKTOP, PHONE, chromium, look_like
@@ -191,7 +191,7 @@ def test_a_whole_game_against_a_program_ends_with_its_winner_shown(tab: Tab) -> 
             next(cell for row in "1234" for cell in (f"{column}{row}" for column in "bcad") if cell not in tab.stones)
         )
         tab.until(lambda played=played: len(tab.moves) >= played + 2 or "wins" in tab.text("#status"))  # type: ignore[misc]
-    board = Board(4, moves=parse_moves(tab.moves, 4))
+    board = GameBoard(4, moves=parse_moves(tab.moves, 4))
     winner = "Black" if board.winner == 1 else "White"
     assert tab.text("#status").startswith(winner)
     assert tab.text("#status").endswith(f"wins after {len(tab.moves)} moves")
@@ -364,7 +364,7 @@ def test_clicks_while_a_program_thinks_break_nothing(tab: Tab) -> None:
         tab.do("first")
         tab.do("last")
     tab.until(lambda: len(tab.moves) >= 2 and "thinks" not in tab.text("#status"))
-    Board(6, moves=parse_moves(tab.moves, 6))
+    GameBoard(6, moves=parse_moves(tab.moves, 6))
     assert not tab.find("#message").is_displayed()
 
 
@@ -419,7 +419,7 @@ def test_two_pages_at_once_do_not_mix(tab: Tab) -> None:
     tab.browser.close()
     tab.browser.switch_to.window(first)
     tab.until_status("wins")
-    Board(6, moves=parse_moves(tab.moves, 6))
+    GameBoard(6, moves=parse_moves(tab.moves, 6))
     assert tab.fragment.startswith("#6,")
 
 

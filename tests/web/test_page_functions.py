@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 
@@ -35,7 +35,7 @@ def test_the_page_has_the_rules_of_the_board() -> None:
     draw, games, expected = random.Random(5), [], []
     for size in (2, 3, 5, 7, 11):
         for _ in range(8):
-            board = Board(size, swap=True)
+            board = GameBoard(size, swap=True)
             for _ in range(draw.randrange(size * size + 1)):
                 legal = board.legal_moves()
                 if not legal:

@@ -11,7 +11,7 @@ import pytest
 
 from hexlit.arena.thinker import exact_review
 from hexlit.cli import main
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation
@@ -121,14 +121,14 @@ def test_the_end_and_the_variations_come_along() -> None:
 @pytest.mark.row("F18")
 def test_an_exact_review_tells_what_a_mistake_costs() -> None:
     """On 3x3, b2 wins; a1 after it loses nothing that was not lost; c1 gives the win away where b1 keeps it."""
-    board = Board(3, moves=parse_moves("b2 a1 c1 b1 a2", 3))
+    board = GameBoard(3, moves=parse_moves("b2 a1 c1 b1 a2", 3))
     found = exact_review(board, seconds=20)
     assert [one.ply for one in found] == [0, 1, 2, 3, 4, 5]
-    from hexlit.hex.solver import Solver
+    from hexlit.hex.solver import ExactSolver
 
-    solver = Solver(3)
+    solver = ExactSolver(3)
     for one in found[:-1]:
-        now = Board(3, moves=board.moves[: one.ply])
+        now = GameBoard(3, moves=board.moves[: one.ply])
         if now.winner:
             continue
         solution = solver.solve(now.cells, now.to_move)
@@ -139,7 +139,7 @@ def test_an_exact_review_tells_what_a_mistake_costs() -> None:
 
 
 def test_a_swap_that_wins_is_the_best_answer() -> None:
-    found = exact_review(Board(3, swap=True, moves=parse_moves("b2 a1", 3)), seconds=20)
+    found = exact_review(GameBoard(3, swap=True, moves=parse_moves("b2 a1", 3)), seconds=20)
     assert [one.ply for one in found] == [1, 2]  # the empty board is no question of the stones alone
     assert (found[0].best, found[0].value, found[0].cost) == (9, -1.0, 1.0)
 

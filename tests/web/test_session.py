@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from hexlit.arena.thinker import Thinker
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_moves
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import ExactSolver
 from tests.web.pages import Page, client, game, opened
 
 ENDLESS = """
@@ -168,8 +168,8 @@ def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
 @pytest.mark.row("F18")
 @pytest.mark.parametrize("moves", ["", "a1", "b2 a1", "a1 b2 c1"])
 def test_the_verdict_is_that_of_the_solver(page: Page, moves: str) -> None:
-    board = Board(3, moves=moves)
-    exact = Solver(3).solve(board.cells, board.to_move)
+    board = GameBoard(3, moves=moves)
+    exact = ExactSolver(3).solve(board.cells, board.to_move)
     answer = page.ask("solve", position=game(*moves.split()))
     assert answer["winner"] == ("black" if exact.winner > 0 else "white")
     assert parse_moves(answer["winning"], 3) == list(exact.winning_moves)

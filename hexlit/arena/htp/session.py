@@ -14,7 +14,7 @@ from hexlit.arena.position import Position, empty_position, may_swap
 from hexlit.arena.thinker import Thinker, Thought, Until, proved_move, solved, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.solver import Solution, Solver
+from hexlit.hex.solver import ExactSolver, Solution
 from hexlit.hex.solver.bitboard import MAX_SIZE
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class HtpSession:
     """Writes text before the answer."""
 
     def __post_init__(self) -> None:
-        self._solver: Solver | None = None
+        self._solver: ExactSolver | None = None
         self.known_position: Position | None = None if self.board is None else empty_position(self.board)
         """The position, None until the board is known."""
         self.loading = self.executor.submit(self.load)
@@ -193,7 +193,7 @@ class HtpSession:
     def solve(self, colour: int, *, seconds: float, interrupted: Until, nodes: int | None = None) -> Solution:
         """The exact solution with `colour` to move, see `solved`; proofs are kept for boards of one size."""
         if self._solver is None or self._solver.size != self.size:
-            self._solver = Solver(self.size)
+            self._solver = ExactSolver(self.size)
         return solved(self._solver, self.position.cells, colour, seconds=seconds, nodes=nodes, interrupted=interrupted)
 
     def undecided(self) -> Position:

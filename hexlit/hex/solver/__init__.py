@@ -6,6 +6,6 @@ other moves. `table` remembers. `bitboard` is the board they all share.
 """
 
 from hexlit.hex.solver.proof import Ingredients
-from hexlit.hex.solver.solver import Solution, Solver, UnsolvedError, winning_moves_batch
+from hexlit.hex.solver.solver import ExactSolver, Solution, UnsolvedError, winning_moves_batch
 
-__all__ = ["Ingredients", "Solution", "Solver", "UnsolvedError", "winning_moves_batch"]
+__all__ = ["ExactSolver", "Ingredients", "Solution", "UnsolvedError", "winning_moves_batch"]

@@ -37,7 +37,7 @@ class Solution:
     seconds: float  # wall-clock time
 
 
-class Solver:
+class ExactSolver:
     """Solves positions of one board size; its proofs are kept for the next call.
 
     Args:
@@ -174,7 +174,7 @@ class Solver:
 
 
 def winning_moves_batch(
-    solver: Solver, cells: npt.NDArray[np.int8], to_move: npt.NDArray[np.int8]
+    solver: ExactSolver, cells: npt.NDArray[np.int8], to_move: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.bool_]:
     """The winning moves of many positions.
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records import variations
@@ -84,7 +84,7 @@ def trees(draw: st.DrawFn) -> list[Variation]:
     boards: list[tuple[int, ...]] = [()]
     for _ in range(draw(st.integers(0, 12))):
         parent = draw(st.integers(0, len(nodes) - 1))
-        board = Board(SIZE, swap=True, moves=boards[parent])
+        board = GameBoard(SIZE, swap=True, moves=boards[parent])
         known = {node.move for node in nodes if node.parent == parent}
         legal = [] if board.winner else [move for move in board.legal_moves() if move not in known]
         if legal:
@@ -106,7 +106,7 @@ def main_of(nodes: list[Variation]) -> list[int]:
 @given(nodes=trees())
 def test_a_tree_is_written_and_read(nodes: list[Variation]) -> None:
     main = main_of(nodes)
-    board = Board(SIZE, swap=True, moves=main)
+    board = GameBoard(SIZE, swap=True, moves=main)
     ending = Ending.CONNECTED if board.winner else Ending.RESIGNED
     record = GameRecord(
         game_id=0,

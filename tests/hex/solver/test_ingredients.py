@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import ExactSolver
 from hexlit.hex.solver.bitboard import count, index, pack, transpose, unpack
 from hexlit.hex.solver.connection import FULL, NOTHING, SEMI, connect, new_connections
 from hexlit.hex.solver.moves import edges, fill_in
@@ -27,7 +27,7 @@ def board_of(own: np.uint64, opp: np.uint64, size: int) -> np.ndarray:
 def test_connections_that_are_found_hold(size: int, fewest: int, count_of_boards: int) -> None:
     """FULL: the side wins although the other moves, even with nothing outside the carrier; SEMI: moving first."""
     rng = np.random.default_rng(size)
-    connections, sides, solver = new_connections(size), edges(size), Solver(size)
+    connections, sides, solver = new_connections(size), edges(size), ExactSolver(size)
     found = []
     for _ in range(count_of_boards):
         board = random_board(rng, size, int(rng.integers(fewest, size * size - 2)))
@@ -113,13 +113,13 @@ def test_a_dead_cell_is_filled_in_exactly_where_the_plain_rule_says(size: int) -
 def test_without_an_ingredient_the_answers_are_the_same(without: str) -> None:
     """Same answers on all openings of 4×4 and random positions of 5×5."""
     rng = np.random.default_rng(5)
-    whole, part = Solver(5), Solver(5, use=Ingredients()._replace(**{without: False}))
+    whole, part = ExactSolver(5), ExactSolver(5, use=Ingredients()._replace(**{without: False}))
     for _ in range(25):
         board = random_board(rng, 5, int(rng.integers(4, 10)))
         assert part.solve(board, 1).winning_moves == whole.solve(board, 1).winning_moves
     empty = np.zeros(16, np.int8)
-    plain = Solver(4, use=Ingredients()._replace(**{without: False}))
-    assert plain.solve(empty, 1).winning_moves == Solver(4).solve(empty, 1).winning_moves
+    plain = ExactSolver(4, use=Ingredients()._replace(**{without: False}))
+    assert plain.solve(empty, 1).winning_moves == ExactSolver(4).solve(empty, 1).winning_moves
 
 
 def test_any_ingredients_together_give_the_winning_moves_of_brute_force() -> None:
@@ -127,7 +127,7 @@ def test_any_ingredients_together_give_the_winning_moves_of_brute_force() -> Non
     rng = np.random.default_rng(7)
     boards = [np.zeros(9, np.int8), *(rng.choice([-1, 0, 0, 0, 1], 9).astype(np.int8) for _ in range(30))]
     for use in product((True, False), repeat=len(Ingredients._fields)):
-        solver = Solver(3, use=Ingredients(*use))
+        solver = ExactSolver(3, use=Ingredients(*use))
         for board in boards:
             for player in (1, -1):
                 assert agrees(solver, board, player), (use, board.tolist(), player)

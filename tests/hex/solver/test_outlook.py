@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell, parse_moves
 from hexlit.hex.solver.lines import BOTTOM, BRIDGE, TOP, WAY, Line, Outlook, outlooks
@@ -56,7 +56,7 @@ def test_no_single_cell_cuts_the_lines(size: int, stones: int, boards: int) -> N
 
 @pytest.mark.row("F18")
 def test_bridges_lead_from_stone_to_stone_and_to_the_edge() -> None:
-    board = Board(4, moves=parse_moves("c2 a1 b4", 4))
+    board = GameBoard(4, moves=parse_moves("c2 a1 b4", 4))
     found = outlooks(board.cells, 4)[BLACK]
     assert found.strength == "full"
     assert named(found, 4) == {
@@ -75,13 +75,13 @@ def test_bridges_lead_from_stone_to_stone_and_to_the_edge() -> None:
 @pytest.mark.row("F18")
 def test_a_template_is_drawn_by_its_ways_and_a_semi_after_its_key() -> None:
     """The ziggurat below a stone on the third row, and the middle of 3x3."""
-    board = Board(5, moves=parse_moves("c1 a1 c2 b1 c3", 5))
+    board = GameBoard(5, moves=parse_moves("c1 a1 c2 b1 c3", 5))
     found = outlooks(board.cells, 5)[BLACK]
     assert found.strength == "full"
     kinds = {kind for _, _, kind in named(found, 5)}
     assert kinds == {"stones", WAY}
     assert ("c1", "top", "stones") in named(found, 5)
-    empty = Board(3, moves=parse_moves("a1", 3))
+    empty = GameBoard(3, moves=parse_moves("a1", 3))
     for semi in outlooks(empty.cells, 3).values():
         assert semi.strength == "semi"
         assert semi.key == 4

@@ -8,7 +8,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.openings import solved_openings
-from hexlit.hex.solver import Solver, UnsolvedError, winning_moves_batch
+from hexlit.hex.solver import ExactSolver, UnsolvedError, winning_moves_batch
 from hexlit.hex.solver.proof import UNSOLVED, Knowledge, copy, find, new_table, store
 
 Board = tuple[int, ...]
@@ -64,7 +64,7 @@ def random_board(rng: np.random.Generator, size: int, stones: int) -> npt.NDArra
     return board
 
 
-def agrees(solver: Solver, board: npt.NDArray[np.int8], player: int) -> bool:
+def agrees(solver: ExactSolver, board: npt.NDArray[np.int8], player: int) -> bool:
     plain = tuple(board.tolist())
     solution = solver.solve(board, player)
     expected = player if brute_wins(plain, solver.size, player) else -player
@@ -91,7 +91,7 @@ def agrees(solver: Solver, board: npt.NDArray[np.int8], player: int) -> bool:
 def test_random_positions_have_the_winning_moves_of_brute_force(size: int, count: int, fewest: int, most: int) -> None:
     """The solver that the search is measured against is exact, for either side to move."""
     rng = np.random.default_rng(size)
-    solver = Solver(size, table_bits=16)
+    solver = ExactSolver(size, table_bits=16)
     for _ in range(count):
         board = random_board(rng, size, int(rng.integers(fewest, most + 1)))
         player = int(rng.choice([-1, 1]))
@@ -100,7 +100,7 @@ def test_random_positions_have_the_winning_moves_of_brute_force(size: int, count
 
 def test_a_tiny_table_that_overflows_changes_no_answer() -> None:
     rng = np.random.default_rng(0)
-    small, large = Solver(5, table_bits=4), Solver(5, table_bits=18)
+    small, large = ExactSolver(5, table_bits=4), ExactSolver(5, table_bits=18)
     for _ in range(60):
         board = random_board(rng, 5, int(rng.integers(6, 16)))
         assert small.solve(board, 1).winning_moves == large.solve(board, 1).winning_moves
@@ -123,7 +123,7 @@ def test_where_passing_wins_every_move_wins_and_none_is_searched() -> None:
     """A column of bridges down the middle connects whatever the other side does."""
     board = np.zeros((5, 5), np.int8)
     board[1, 2] = board[3, 1] = 1
-    solution = Solver(5).solve(board.ravel(), 1)
+    solution = ExactSolver(5).solve(board.ravel(), 1)
     assert solution.winner == 1
     assert solution.winning_moves == tuple(np.flatnonzero(board.ravel() == 0).tolist())
     assert solution.nodes == 1
@@ -133,7 +133,7 @@ def test_where_passing_wins_every_move_wins_and_none_is_searched() -> None:
 @pytest.mark.parametrize("size", [3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_every_opening_has_its_published_value(size: int) -> None:
     """One solve of the empty board lists exactly the winning openings."""
-    solution = Solver(size).solve(np.zeros(size * size, dtype=np.int8), 1)
+    solution = ExactSolver(size).solve(np.zeros(size * size, dtype=np.int8), 1)
     assert solution.winner == 1
     assert solution.winning_moves == tuple(np.flatnonzero(solved_openings(size)).tolist())
     assert solution.nodes > 0
@@ -142,10 +142,10 @@ def test_every_opening_has_its_published_value(size: int) -> None:
 
 def test_what_a_used_table_holds_changes_no_answer() -> None:
     rng = np.random.default_rng(7)
-    used = Solver(7, table_bits=18)
+    used = ExactSolver(7, table_bits=18)
     for _ in range(20):
         board = random_board(rng, 7, 30)
-        assert used.solve(board, 1).winning_moves == Solver(7, table_bits=12).solve(board, 1).winning_moves
+        assert used.solve(board, 1).winning_moves == ExactSolver(7, table_bits=12).solve(board, 1).winning_moves
 
 
 @pytest.mark.parametrize("size", [4, 5, 6, 8])
@@ -156,10 +156,10 @@ def test_turned_and_colour_exchanged_positions_have_mirrored_winning_moves(size:
     transposed = index.reshape(size, size).T.ravel()
     for _ in range(15):
         board = random_board(rng, size, max(cells * 2 // 3, cells - 20))
-        moves = set(Solver(size, table_bits=12).solve(board, 1).winning_moves)
-        exchanged = Solver(size, table_bits=12).solve(-board[transposed], -1)
+        moves = set(ExactSolver(size, table_bits=12).solve(board, 1).winning_moves)
+        exchanged = ExactSolver(size, table_bits=12).solve(-board[transposed], -1)
         assert {int(transposed[move]) for move in exchanged.winning_moves} == moves
-        turned = Solver(size, table_bits=12).solve(board[::-1].copy(), 1)
+        turned = ExactSolver(size, table_bits=12).solve(board[::-1].copy(), 1)
         assert {cells - 1 - move for move in turned.winning_moves} == moves
 
 
@@ -184,7 +184,7 @@ def test_third_row_template_holds_against_full_search(size: int, lean: str) -> N
         plain = tuple(flat.tolist())
         assert not connected(plain, size, 1)
         expected = brute_wins(plain, size, -1)
-        assert Solver(size, table_bits=10).wins(flat, -1) == expected
+        assert ExactSolver(size, table_bits=10).wins(flat, -1) == expected
         assert not (fits and expected)
 
 
@@ -192,14 +192,14 @@ def test_a_finished_game_has_a_winner_and_no_moves() -> None:
     board = np.zeros(9, dtype=np.int8)
     board[[1, 4, 7]] = 1
     for player in (1, -1):
-        solution = Solver(3).solve(board, player)
+        solution = ExactSolver(3).solve(board, player)
         assert (solution.winner, solution.winning_moves) == (1, ())
-        assert Solver(3).wins(board, player) == (player == 1)
+        assert ExactSolver(3).wins(board, player) == (player == 1)
 
 
 def test_the_batch_marks_the_same_moves_as_single_calls() -> None:
     rng = np.random.default_rng(1)
-    solver = Solver(4)
+    solver = ExactSolver(4)
     boards = np.stack([random_board(rng, 4, stones) for stones in (0, 5, 8, 11)])
     players = np.array([1, -1, 1, -1], dtype=np.int8)
     marked = winning_moves_batch(solver, boards, players)
@@ -209,7 +209,7 @@ def test_the_batch_marks_the_same_moves_as_single_calls() -> None:
 
 
 def test_the_node_limit_gives_up_clearly_and_a_later_call_still_succeeds() -> None:
-    solver = Solver(5)
+    solver = ExactSolver(5)
     empty = np.zeros(25, dtype=np.int8)
     with pytest.raises(UnsolvedError, match="unsolved after 50 nodes"):
         solver.solve(empty, 1, node_limit=50)
@@ -219,12 +219,12 @@ def test_the_node_limit_gives_up_clearly_and_a_later_call_still_succeeds() -> No
 def test_wrong_input_is_refused_in_one_line() -> None:
     empty = np.zeros(9, dtype=np.int8)
     with pytest.raises(UsageError, match="size=9"):
-        Solver(9)
+        ExactSolver(9)
     with pytest.raises(UsageError, match=r"\(16,\)"):
-        Solver(4).solve(empty, 1)
+        ExactSolver(4).solve(empty, 1)
     with pytest.raises(UsageError, match="to_move is 0"):
-        Solver(3).solve(empty, 0)
+        ExactSolver(3).solve(empty, 0)
     with pytest.raises(UsageError, match="value other than"):
-        Solver(3).solve(empty + 2, 1)
+        ExactSolver(3).solve(empty + 2, 1)
     with pytest.raises(UsageError, match="node_limit=0"):
-        Solver(3).solve(empty, 1, node_limit=0)
+        ExactSolver(3).solve(empty, 1, node_limit=0)

@@ -11,7 +11,7 @@ from rich.console import Console
 from torch import Tensor
 
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
+from hexlit.hex.board import GameBoard
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.hosts import weights_of
@@ -45,14 +45,14 @@ def log_softmax(logits: Tensor, actions: list[int]) -> dict[int, float]:
 def test_the_reply_s_loss_is_the_cross_entropy_over_all_replies_that_a_move_allows(swap: bool) -> None:
     """Also after a swap, which frees a cell; and where the reply is the swap. An unknown reply adds nothing."""
     random, expected = np.random.default_rng(0), 0.0
-    boards = [Board(3, swap=swap, moves=moves) for moves in ([], [4], [1], [1, 5], [1, 5, 6], [2, 3])]
+    boards = [GameBoard(3, swap=swap, moves=moves) for moves in ([], [4], [1], [1, 5], [1, 5, 6], [2, 3])]
     logits = torch.from_numpy(random.normal(0, 3, (len(boards), 9 + swap)).astype(np.float32))
     planes = torch.from_numpy(np.concatenate([board.planes() for board in boards]))
     reply = torch.zeros(len(boards), 9 + swap)
     for row, board in enumerate(boards[:-1]):
         allowed: set[int] = set()
         for move in board.legal_moves():
-            after = Board(3, swap=swap, moves=[*board.moves, int(move)])
+            after = GameBoard(3, swap=swap, moves=[*board.moves, int(move)])
             # The mover sees the board in its own frame, whoever moves next.
             seen = [m if m == 9 or len(board.moves) % 2 == 0 else m % 3 * 3 + m // 3 for m in after.legal_moves()]
             allowed.update(int(m) for m in seen)
