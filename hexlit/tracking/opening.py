@@ -49,7 +49,10 @@ def open_run(
             run_id = None if own_name else os.environ.get("WANDB_RUN_ID") or None
             identity = new_identity(called, str(asked.project), asked.entity, run_id)
         else:  # the same run stays in the same project, unless a user moves it on purpose
-            moved = {"project": config.project or identity.project, "entity": config.entity or identity.entity}
+            moved: dict[str, Any] = {
+                "project": config.project or identity.project,
+                "entity": config.entity or identity.entity,
+            }
             identity = replace(identity, **moved)
         place = Path(os.environ.get("WANDB_DIR") or folder).expanduser()
         place.mkdir(parents=True, exist_ok=True)
