@@ -117,7 +117,7 @@ CODE_LINES = {
     "tasks": 2384,
     "arena": 2300,
     "training": 1760,
-    "accelerate": 1450,
+    "accelerate": 1453,
     "nets": 1594,
     "search": 1397,
     "bench": 896,
@@ -125,7 +125,7 @@ CODE_LINES = {
     "web": 934,
     "cluster": 240,
     "planning": 98,
-    "tracking": 345,
+    "tracking": 348,
     "testing": 169,
 }
 """Most code lines of a room. A room that has become smaller gets a lower number; a higher one needs a reason."""

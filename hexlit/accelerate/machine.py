@@ -101,8 +101,11 @@ class Nvml:
             self.reason = hidden if count else "the NVIDIA driver sees no device"
 
     def names(self) -> list[str]:
-        """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES."""
-        return [str(pynvml.nvmlDeviceGetName(handle)) for handle in self._handles]
+        """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES; empty where the driver fails."""
+        try:
+            return [str(pynvml.nvmlDeviceGetName(handle)) for handle in self._handles]
+        except pynvml.NVMLError:
+            return []
 
     def free_bytes(self) -> list[int]:
         """Free memory of every visible device, in their order; empty where the driver does not tell."""
