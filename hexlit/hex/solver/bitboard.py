@@ -45,13 +45,16 @@ def full_board(size: int) -> np.uint64:
 
 def pack(stones: npt.NDArray[np.bool_], size: int) -> np.uint64:
     """The word of a flat bool array `[size*size]`."""
-    return np.uint64(sum(1 << (STRIDE * (cell // size) + cell % size) for cell in np.flatnonzero(stones).tolist()))
+    board = np.zeros((STRIDE, STRIDE), np.bool_)
+    board[:size, :size] = stones.reshape(size, size)
+    return np.uint64(int.from_bytes(np.packbits(board, bitorder="little"), "little"))
 
 
 def unpack(board: int, size: int) -> npt.NDArray[np.bool_]:
     """The flat bool array `[size*size]` of a word; the inverse of `pack`."""
-    bits = [bool(board >> (STRIDE * row + column) & 1) for row in range(size) for column in range(size)]
-    return np.array(bits, dtype=np.bool_)
+    words = np.frombuffer(board.to_bytes(STRIDE, "little"), np.uint8)
+    bits = np.unpackbits(words, bitorder="little").reshape(STRIDE, STRIDE)
+    return bits[:size, :size].ravel().view(np.bool_)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

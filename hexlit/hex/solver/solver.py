@@ -125,7 +125,7 @@ class ExactSolver:
             raise UsageError(f"cells of shape {board.shape} do not fit: the solver wants ({self.size * self.size},)")
         if to_move not in (1, -1):
             raise UsageError(f"to_move is {to_move}: it must be +1 (Black) or -1 (White)")
-        if not np.isin(board, (-1, 0, 1)).all():
+        if not ((board >= -1) & (board <= 1)).all():
             raise UsageError("cells hold a value other than +1 (black), -1 (white) and 0 (empty)")
         board = frame_map(board, to_move, self.size)
         return pack(board == to_move, self.size), pack(board == -to_move, self.size)
