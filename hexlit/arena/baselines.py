@@ -13,7 +13,7 @@ from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.jit import over_slices
 from hexlit.hex.rng import MOVE, draw, stones_key
 from hexlit.hex.solver import ExactSolver, UnsolvedError
-from hexlit.search.classic import alpha_beta_moves, uct_moves
+from hexlit.search.classic import MovesAndValues, alpha_beta_moves, uct_moves
 from hexlit.settings import check_numbers
 
 _log = logging.getLogger(__name__)
@@ -22,24 +22,16 @@ _LOST, _UNSOLVED = -1, -2
 """Stand-ins for a winning move: there is none, and none is known."""
 
 
-MovesAndValues = tuple[NDArray[np.int16], NDArray[np.float64]]
-"""Moves `[B]`, and their values for the players who move."""
-
-
 def _in_parallel(
-    kernel: Callable[..., None], cells: NDArray[np.int8], to_move: NDArray[np.int8], *settings: float
+    search: Callable[..., MovesAndValues], cells: NDArray[np.int8], to_move: NDArray[np.int8], *settings: float
 ) -> MovesAndValues:
-    """The results of `kernel`, which writes those of a slice of the positions."""
+    """The results of `search` for all positions, a slice of them a thread."""
     table = geometry(round(cells.shape[1] ** 0.5))
-    moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
-    positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
-
-    def think(first: int, last: int) -> None:
-        rows = slice(first, last)
-        kernel(positions[rows], movers[rows], *settings, table, moves[rows], values[rows])
-
-    over_slices(think, len(cells))
-    return moves, values
+    parts = over_slices(
+        lambda first, last: search(cells[first:last], to_move[first:last], *settings, table), len(cells)
+    )
+    moves, values = zip(*parts, strict=True)
+    return np.concatenate(moves), np.concatenate(values)
 
 
 class TwoDistancePlayer(Player):

@@ -15,7 +15,7 @@ from hexlit.hex.frame import frame_actions
 from hexlit.hex.geometry import WHITE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.search import SearchResult, TreeSearch
+from hexlit.search.search import TreeSearch
 
 RESIGN = -1
 """Answer of a player that resigns."""
@@ -132,19 +132,17 @@ class SearchPlayer(NetworkPlayer):
         self._search = TreeSearch(config, size=size, games=self._batch, swap=swap, rows=batch)
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
-        """See `NetworkPlayer`: the searched move and its value."""
-        result = self.search(cells, to_move, may_swap=may_swap)
-        return Judgement(result.action, result.value)
-
-    def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> SearchResult:
-        """Search the undecided positions int8 `[B, size*size]`; the swap is open in all of them or in none."""
+        """See `NetworkPlayer`: the searched move and its value; see `TreeSearch.shortest`."""
         # The search allows a swap at ply 1 alone.
         ply = np.where(may_swap, 1, np.count_nonzero(cells, axis=1) + 2).astype(np.int16)
-        parts = []
+        moves, values = np.zeros(len(cells), np.int16), np.zeros(len(cells), np.float32)
         for start in range(0, len(cells), self._batch):
             rows = slice(start, start + self._batch)
-            parts.append(self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply[rows]))
-        return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+            result = self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply[rows])
+            for game, (action, value) in enumerate(zip(result.action.tolist(), result.value.tolist(), strict=True)):
+                row = start + game
+                moves[row], values[row] = self._search.shortest(cells[row], action, value, game)
+        return Judgement(moves, values)
 
 
 class PolicyPlayer(NetworkPlayer):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hexlit.arena.position import may_swap
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
+from hexlit.hex.distance import potential_after
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.frame import frame_map
 from hexlit.hex.geometry import BLACK, WHITE
@@ -170,7 +171,7 @@ def watching(stopped: Until, end: Callable[[], object]) -> Iterator[None]:
 def proved_move(
     solution: Solution | None, thinker: Thinker, cells: Cells, colour: int, *, swap: bool
 ) -> Thought | None:
-    """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether it may swap.
+    """A winning move of `colour`, of the shortest ones the likeliest; `swap` says whether it may swap.
 
     None if the position is lost or not solved: search then.
     """
@@ -179,7 +180,11 @@ def proved_move(
     if solution.winner != colour:
         return Thought(len(cells), 1.0) if swap else None
     policy, _ = thinker.look(cells, colour)
-    return Thought(max(solution.winning_moves, key=lambda cell: float(policy[cell])), 1.0)
+
+    def order(cell: int) -> tuple[int, float]:
+        return potential_after(cells, cell, colour, colour), -float(policy[cell])
+
+    return Thought(min(solution.winning_moves, key=order), 1.0)
 
 
 @dataclass(frozen=True)

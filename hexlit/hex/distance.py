@@ -191,3 +191,10 @@ def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.i
         return np.array([0, FAR] if winner > 0 else [FAR, 0], np.int16), np.full((2, cells.size), FAR, np.int16)
     measure(stones, 0, room, table)
     return room.best[:, 0], np.minimum(room.distance.reshape(2, 2, -1).sum(1), FAR).astype(np.int16)
+
+
+def potential_after(cells: NDArray[np.int8], move: int, mover: int, player: int) -> int:
+    """Potential of `player` (+1, -1) once `mover` has put a stone on the cell `move` of `cells` int8 `[size*size]`."""
+    after = cells.copy()
+    after[move] = mover
+    return int(potentials(after)[0][0 if player > 0 else 1])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.frame import frame_actions, frame_map
+from hexlit.hex.frame import frame_action, frame_actions, frame_map
 from hexlit.hex.geometry import WHITE, geometry
 
 
@@ -44,8 +44,7 @@ def exchange_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
 
 def mirror_cell(cell: int, size: int) -> int:
     """The cell with row and column exchanged, where swap-pieces puts a white stone for the black one on `cell`."""
-    row, column = divmod(cell, size)
-    return column * size + row
+    return frame_action(cell, WHITE, size)
 
 
 def stone_cells(moves: Sequence[int], size: int) -> list[int]:

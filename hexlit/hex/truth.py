@@ -118,7 +118,7 @@ def won_positions(
 
 def _draw(solver: ExactSolver, count: int, seed: int, min_stones: int, node_limit: int | None) -> SolvedPositions:
     total = solver.size * solver.size
-    stones = min_stones + np.arange(count) % (total - min_stones)
+    stones = (min_stones + np.arange(count) % (total - min_stones)).astype(np.int16)
     np.random.default_rng([seed, count]).shuffle(stones)
     cells = np.zeros((count, total), dtype=np.int8)
     to_move = np.where(stones % 2 == 0, 1, -1).astype(np.int8)
@@ -150,17 +150,8 @@ def _draw(solver: ExactSolver, count: int, seed: int, min_stones: int, node_limi
                 f"no solved won position with {stones[i]} stones on size {solver.size}: raise min_stones "
                 f"(now {min_stones}) or node_limit (now {node_limit})"
             )
-    return SolvedPositions(
-        cells,
-        to_move,
-        stones.astype(np.int16),
-        to_move,
-        wins,
-        np.zeros(count, np.int8),
-        stage_of(stones.astype(np.int16), min_stones, total - 1),
-        ("random cells",),
-        unsolved,
-    )
+    source, stage = np.zeros(count, np.int8), stage_of(stones, min_stones, total - 1)
+    return SolvedPositions(cells, to_move, stones, to_move, wins, source, stage, ("random cells",), unsolved)
 
 
 def _load(path: Path) -> SolvedPositions | None:

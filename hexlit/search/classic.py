@@ -18,6 +18,9 @@ from hexlit.hex.playout import playouts
 from hexlit.hex.rng import MOVE, PLAYOUT, draw, stones_key, uniform
 from hexlit.search.tree import NONE
 
+MovesAndValues = tuple[NDArray[np.int16], NDArray[np.float64]]
+"""Moves int16 `[B]`, and their values float64 `[B]` for the players who move."""
+
 _WIN = 1e6  # less the number of moves to it: above every static value
 _TIE = 1e-6  # moves with a smaller difference of values are drawn at random
 
@@ -41,13 +44,6 @@ class _Line(NamedTuple):
     """Scratch space, `[size*size]`."""
     threats: NDArray[np.int16]
     """Scratch space, `[size*size]`."""
-
-
-def _new_line(depth: int, cells: int) -> _Line:
-    listed, tried = np.zeros((2, depth), np.int16)
-    best, alpha, beta = np.empty((3, depth))
-    moves, threats = np.empty((depth, cells), np.int16), np.empty(cells, np.int16)
-    return _Line(moves, listed, tried, best, alpha, beta, np.empty(cells), threats)
 
 
 @inline
@@ -150,24 +146,25 @@ def alpha_beta_moves(
     width: int,
     seed: int,
     table: Geometry,
-    moves: NDArray[np.int16],
-    values: NDArray[np.float64],
-) -> None:
-    """Write the best moves of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`.
+) -> MovesAndValues:
+    """The best moves of the undecided positions `cells` int8 `[B, size*size]`.
 
     It is negamax of a fixed `depth`. At every node it searches only the `width` moves with the best evaluations, the
     best first. It sees wins in one move at every node; if the opponent threatens one, it searches only the moves that
-    stop it. `values` float64 `[B]` gets the values for the player to move, above 0 if it stands better.
+    stop it. Values are above 0 if the player to move stands better.
     """
-    stones, room = empty_stones(depth + 1, table.size), distance_room(cells.shape[1])
-    line = _new_line(depth, cells.shape[1])
+    area = table.size**2
+    stones, room = empty_stones(depth + 1, table.size), distance_room(area)
+    moves, (listed, tried) = np.empty((depth, area), np.int16), np.zeros((2, depth), np.int16)
+    best, alpha, beta = np.empty((3, depth))
+    line = _Line(moves, listed, tried, best, alpha, beta, np.empty(area), np.empty(area, np.int16))
 
     def search(own: NDArray[np.int8]) -> tuple[int, float]:
         place_all(stones, 0, own, table)
         move = _alpha_beta(stones, width, room, line, np.uint64(stones_key(own, seed, MOVE)), table)
         return move, float(line.best[0])
 
-    _search_each(cells, to_move, search, table.size, moves, values)
+    return _search_each(cells, to_move, search, table.size)
 
 
 def _search_each(
@@ -175,13 +172,13 @@ def _search_each(
     to_move: NDArray[np.int8],
     search: Callable[[NDArray[np.int8]], tuple[int, float]],
     size: int,
-    moves: NDArray[np.int16],
-    values: NDArray[np.float64],
-) -> None:
-    """Write the move and the value that `search` has for each position; it gets the position in the mover's frame."""
+) -> MovesAndValues:
+    """The moves and values that `search` returns; it takes a position in the mover's frame."""
+    moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
     for row, colour in enumerate(to_move.tolist()):
         move, values[row] = search(frame_board(cells[row], colour, size))
         moves[row] = frame_action(move, colour, size)
+    return moves, values
 
 
 class _Nodes(NamedTuple):
@@ -201,11 +198,6 @@ class _Nodes(NamedTuple):
     """Simulations through the node, `[N]`."""
     wins: NDArray[np.int64]
     """Rollouts won by the player whose move led here, `[N]`."""
-
-
-def _new_nodes(number: int) -> _Nodes:
-    parent, child, sibling, children, visits = np.empty((5, number), np.int32)
-    return _Nodes(np.empty(number, np.int16), parent, child, sibling, children, visits, np.empty(number, np.int64))
 
 
 @inline
@@ -340,20 +332,21 @@ def uct_moves(
     exploration: float,
     seed: int,
     table: Geometry,
-    moves: NDArray[np.int16],
-    values: NDArray[np.float64],
-) -> None:
-    """Write a move of each of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`.
+) -> MovesAndValues:
+    """A move of each of the undecided positions `cells` int8 `[B, size*size]`.
 
     It is UCT with uniformly random rollouts (Kocsis and Szepesvári 2006; Coulom 2006). Every simulation walks down the
     tree by upper confidence bounds, adds one untried move at the last node, and plays random games from there. It has
     no priors and knows only the rules of Hex, with one exception. At the root it plays a win in one move, and stops one
     of the opponent. Source: Teytaud and Teytaud 2010, "On the huge benefit of decisive moves in Monte-Carlo tree search
-    algorithms". `values` float64 `[B]` gets the mean result of all rollouts, in [-1, 1] for the player to move.
+    algorithms". Values are the mean results of all rollouts, in [-1, 1] for the player to move.
     """
-    stones, nodes, room = empty_stones(2, table.size), _new_nodes(simulations + 1), np.empty(cells.shape[1], np.int16)
+    stones, room, number = empty_stones(2, table.size), np.empty(cells.shape[1], np.int16), simulations + 1
+    parent, child, sibling, children, visits = np.empty((5, number), np.int32)
+    wins = np.empty(number, np.int64)
+    nodes = _Nodes(np.empty(number, np.int16), parent, child, sibling, children, visits, wins)
 
     def search(own: NDArray[np.int8]) -> tuple[int, float]:
         return _uct(own, rollouts, exploration, seed, table, stones, nodes, room)
 
-    _search_each(cells, to_move, search, table.size, moves, values)
+    return _search_each(cells, to_move, search, table.size)

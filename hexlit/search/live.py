@@ -180,12 +180,12 @@ class LiveSearch:
         if self._visits() == 0:
             return self._unsearched()
         result = search.read(1)
-        if self._halved or not plans_ahead(search.params):
-            return result
-        in_race = result.visits[0] >= max(1, result.visits.max() - 1)
-        action = int(np.where(in_race, result.policy[0], -1.0).argmax())
-        result.action[0] = action
-        result.value[0] = next(c.value for c in self.candidates() if c.action == action)
+        if plans_ahead(search.params) and not self._halved:
+            in_race = result.visits[0] >= max(1, result.visits.max() - 1)
+            action = int(np.where(in_race, result.policy[0], -1.0).argmax())
+            result.action[0] = action
+            result.value[0] = next(c.value for c in self.candidates() if c.action == action)
+        result.action[0], result.value[0] = search.shortest(self._cells, int(result.action[0]), float(result.value[0]))
         return result
 
     def _unsearched(self) -> SearchResult:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.distance import potential_after
 from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.frame import frame_action, framed
 from hexlit.hex.geometry import Geometry, geometry
@@ -19,6 +20,11 @@ from hexlit.search.simulate import advance, advance_leaves, begin_all, empty_lea
 from hexlit.search.tree import NONE, Params, Tree, empty_tree, root_value, with_room
 
 LARGEST_BOARD = 19
+
+_DECIDED = 0.9
+"""From this distance of a move's value from 0 on, the length of the game matters."""
+_EQUAL, _EQUAL_VISITS = 0.02, 0.25
+"""Largest difference of values, and least share of the most visits, of moves that count as equally good."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,8 @@ class TreeSearch:
         self.place(cells, to_move)
         batch = len(cells)
         plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
-        self.begin(to_move, plies, noise, noise_keys(seed, plies))
+        keys = [key(seed, index, ply, NOISE) for index, ply in enumerate(plies.tolist())]
+        self.begin(to_move, plies, noise, np.array(keys, np.uint64))
         while self.advance():
             self.evaluate(evaluator)
         return self.read(batch)
@@ -188,6 +195,26 @@ class TreeSearch:
         _read_roots(self.tree, row, policy, visits, action, value, self.params, self.geometry)
         return SearchResult(policy, action, value, visits)
 
+    def shortest(self, cells: NDArray[np.int8], action: int, value: float, game: int = 0) -> tuple[int, float]:
+        """The move that wins soonest, or loses latest, among those as good as `action` with its decided `value`.
+
+        A search does not tell the moves of a won position apart, and would drift. The winner's two-distance potential
+        after a move stands for the length of the rest. `cells` int8 `[size*size]` is the position of `game`. Returns
+        the move and its value; in open positions and for the swap, those that were given.
+        """
+        if abs(value) < _DECIDED or action == cells.size:
+            return action, value
+        root, ahead = self.root(game), 1 if value > 0 else -1
+
+        def order(move: TreeNode) -> tuple[int, bool]:
+            length = potential_after(cells, move.action, root.to_move, ahead * root.to_move)
+            return ahead * length, move.action != action
+
+        least = max(1, _EQUAL_VISITS * root.children[0].visits)
+        equal = [move for move in root.children if move.visits >= least and move.value >= value - _EQUAL]
+        best = min((move for move in equal if move.action < cells.size), key=order)
+        return best.action, best.value
+
     def advance(self) -> int:
         """Take in the evaluator's answers and find the next leaves; returns how many of them wait in `batch`.
 
@@ -225,19 +252,6 @@ def plies_before(cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bo
     if swap:
         stones += (stones == 1) & (to_move > 0)
     return stones
-
-
-def noise_keys(seed: int, ply: NDArray[np.int16]) -> NDArray[np.uint64]:
-    """Keys of the noise of positions after `ply` moves `[B]`, made of the seed, the position's index and its ply."""
-    keys = np.empty(len(ply), np.uint64)
-    _write_keys(seed, ply, keys)
-    return keys
-
-
-@uncounted_kernel
-def _write_keys(seed: int, ply: NDArray[np.int16], keys: NDArray[np.uint64]) -> None:
-    for index in range(ply.size):
-        keys[index] = key(seed, index, ply[index], NOISE)
 
 
 @uncounted_kernel

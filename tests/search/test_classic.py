@@ -84,9 +84,8 @@ def test_the_move_is_that_of_the_reference(simulations: int, rollouts: int, expl
         if at_once:
             continue
         quiet += 1
-        moves, values = np.zeros(1, np.int16), np.zeros(1)
         to_move = np.array([game.to_move], np.int8)
-        uct_moves(cells[None], to_move, simulations, rollouts, exploration, 7, geometry(game.size), moves, values)
+        moves, values = uct_moves(cells[None], to_move, simulations, rollouts, exploration, 7, geometry(game.size))
         expected, value = reference_search(own.tolist(), game.size, simulations, rollouts, exploration, 7)
         assert moves[0] == (expected if game.to_move > 0 else transposed(expected, game.size)), game.moves
         assert values[0] == pytest.approx(value)
@@ -98,8 +97,7 @@ def share_of_wins_kept(simulations: int) -> float:
     positions = won_positions(4, 60, seed=5)
     early = positions.stones < 8
     cells, winning = positions.cells[early], positions.winning_moves[early]
-    moves, values = np.zeros(len(cells), np.int16), np.zeros(len(cells))
-    uct_moves(cells, positions.to_move[early], simulations, 1, 0.7, 0, geometry(4), moves, values)
+    moves, _ = uct_moves(cells, positions.to_move[early], simulations, 1, 0.7, 0, geometry(4))
     return float(winning[np.arange(len(cells)), moves].mean())
 
 
@@ -155,7 +153,6 @@ def test_the_move_is_the_best_of_a_full_search(depth: int, size: int, count: int
         game = random_game(random, size, int(random.integers(0, size * size // 2)))
         values = negamax(game.cells.copy(), size, game.to_move, 0, depth)
         cells, to_move = np.array([game.cells], np.int8), np.array([game.to_move], np.int8)
-        moves, value = np.zeros(1, np.int16), np.zeros(1)
-        alpha_beta_moves(cells, to_move, depth, size * size, 0, geometry(size), moves, value)
+        moves, value = alpha_beta_moves(cells, to_move, depth, size * size, 0, geometry(size))
         assert values[moves[0]] == pytest.approx(max(values.values()), abs=2e-6), (game.moves, values)
         assert value[0] == pytest.approx(values[moves[0]], abs=2e-6)

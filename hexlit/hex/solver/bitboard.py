@@ -52,9 +52,8 @@ def pack(stones: npt.NDArray[np.bool_], size: int) -> np.uint64:
 
 def unpack(board: int, size: int) -> npt.NDArray[np.bool_]:
     """The flat bool array `[size*size]` of a word; the inverse of `pack`."""
-    words = np.frombuffer(board.to_bytes(STRIDE, "little"), np.uint8)
-    bits = np.unpackbits(words, bitorder="little").reshape(STRIDE, STRIDE)
-    return bits[:size, :size].ravel().view(np.bool_)
+    bits = np.unpackbits(np.frombuffer(board.to_bytes(STRIDE, "little"), np.uint8), bitorder="little")
+    return bits.reshape(STRIDE, STRIDE)[:size, :size].ravel().view(np.bool_)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
