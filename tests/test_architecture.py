@@ -61,7 +61,6 @@ FOR_ALL = {
     "lifeline",
     "locks",
     "outside",
-    "parquet",
     "settings",
     "__init__",
 }  # these import nothing of ours but one another
@@ -113,7 +112,7 @@ CODE_LINES = {
     "tuning": 2714,
     "reporting": 2751,
     "hex": 3396,
-    "selfplay": 2300,
+    "selfplay": 2296,
     "tasks": 2384,
     "arena": 2300,
     "training": 1760,

@@ -26,7 +26,6 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.game import Place, RecordError
 from hexlit.locks import FolderLock
 from hexlit.selfplay.checking import LATER_COLUMNS, faults_of
-from hexlit.selfplay.parquet import described, write_described
 
 _ABOUT = (
     "Games of Hex, one row a game of T moves. Black moves first and connects top to bottom; White connects left to "
@@ -62,9 +61,13 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
 }
 
 # Version 1 had no black, white and source, version 2 no surprises, version 3 no descriptions and no moves_text.
-_PLAIN = pa.schema([(name, kind) for name, (kind, _) in _COLUMNS.items()], metadata={"hexlit": "games, version 4"})
+DESCRIPTION = b"description"
+"""Key of a description, in the metadata of a table and of each of its fields."""
 
-PART_SCHEMA = described(_PLAIN, _ABOUT, {name: said for name, (_, said) in _COLUMNS.items()})
+PART_SCHEMA = pa.schema(
+    [pa.field(name, kind, metadata={DESCRIPTION: said}) for name, (kind, said) in _COLUMNS.items()],
+    metadata={"hexlit": "games, version 4", DESCRIPTION: _ABOUT},
+)
 """The columns of a part file."""
 
 SCHEMA = PART_SCHEMA.remove(PART_SCHEMA.get_field_index(MOVES_TEXT))
@@ -73,6 +76,9 @@ SCHEMA = PART_SCHEMA.remove(PART_SCHEMA.get_field_index(MOVES_TEXT))
 
 _name = cache(format_cell)
 """Looked up, because stores write millions of them."""
+
+_LEVEL = 5
+"""Level of zstd. Higher ones gain 2% and double the time; at lower ones a column of texts grows by a tenth."""
 
 
 log = logging.getLogger(__name__)
@@ -86,10 +92,14 @@ def to_table(records: Sequence[GameRecord], schema: pa.Schema = SCHEMA) -> pa.Ta
         name: [getattr(record, name) for record in records] for name in schema.names if name != MOVES_TEXT
     }
     if MOVES_TEXT in schema.names:
-        columns[MOVES_TEXT] = [" ".join([_name(move, one.size) for move in one.moves.tolist()]) for one in records]
+        columns[MOVES_TEXT] = [_moves_text(record) for record in records]
     columns["ending"] = [str(ending) for ending in columns["ending"]]
     columns["policies"] = [policies.ravel() for policies in columns["policies"]]
     return pa.table(columns, schema)
+
+
+def _moves_text(record: GameRecord) -> str:
+    return " ".join([_name(move, record.size) for move in record.moves.tolist()])
 
 
 def to_records(table: pa.Table) -> list[GameRecord]:
@@ -131,7 +141,13 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     sound = iter(to_records(table.filter(pa.array([row not in wrong for row in rows], pa.bool_())) if wrong else table))
     games = [wrong[row] if row in wrong else next(sound) for row in rows]
     if file.name != JOURNAL:
-        return games
+        texts = pq.read_table(file, columns=[MOVES_TEXT], schema=PART_SCHEMA).column(0).to_pylist()
+        return [
+            game
+            if isinstance(game, RecordError) or text in (None, _moves_text(game))
+            else RecordError("moves_text", "moves_text names other moves than moves", Place(str(file), row + 1))
+            for row, (game, text) in enumerate(zip(games, texts, strict=True))
+        ]
     written = {game_id for part in part_files(file.parent)[-1:] for game_id in _ids(part)}
     return [game for game in games if isinstance(game, RecordError) or game.game_id not in written]
 
@@ -281,4 +297,27 @@ class GameStore(AbstractContextManager["GameStore"]):
         number = int(parts[-1].stem.split("-")[1]) + 1 if parts else 0
         target = self.folder / f"part-{number:06d}.parquet"
         with replacing(target) as temporary:
-            write_described(to_table(records, PART_SCHEMA), temporary, distinct=(MOVES_TEXT,))
+            write_described(to_table(records, PART_SCHEMA), temporary)
+
+
+def write_described(table: pa.Table, path: Path) -> None:
+    """Write `table` to the Parquet file `path`, with its descriptions where every reader finds them.
+
+    Only readers by Arrow see the metadata of a field. The file's own key-value metadata therefore has the same text
+    under `column NAME`: DuckDB shows it by `parquet_kv_metadata`, polars by `read_parquet_metadata`. Each page has a
+    checksum. Lists, and texts that hardly repeat, get no dictionary: it would only take room.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    repeating = [name for name in table.schema.names if name != MOVES_TEXT]  # not of lists
+    with pq.ParquetWriter(
+        path,
+        table.schema,
+        compression="zstd",
+        compression_level=_LEVEL,
+        use_dictionary=repeating,
+        write_page_checksum=True,
+    ) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({f"column {one.name}": one.metadata[DESCRIPTION] for one in table.schema})
