@@ -82,13 +82,6 @@ def test_every_opening_is_played_once_with_either_colour(plies: int) -> None:
     assert result.games == 20
 
 
-@pytest.mark.row("E5")
-@pytest.mark.parametrize("player", [Lowest(), Perfect(4)], ids=["lowest", "perfect"])
-def test_a_player_wins_half_of_the_games_against_itself(player: Player) -> None:
-    """Colours are exchanged, so whoever an opening favours, it favours both."""
-    assert play_match(player, player, size=4, pairs=12, seed=0).share == 0.5
-
-
 def referee(first: Player, second: Player, openings: NDArray[np.int8], to_move: int) -> int:
     """Wins of the first player: the same match game by game, judged by the reference."""
     wins = 0
@@ -390,11 +383,6 @@ def test_openings_are_legal_and_no_two_the_same_even_turned(size: int, count: in
     assert len(keys) == count
     assert openings == balanced_openings(size, count, plies, 5, balanced=balanced)
     assert size < 4 or openings != balanced_openings(size, count, plies, 6, balanced=balanced)
-
-
-def test_more_openings_than_a_board_has_are_refused_with_their_number() -> None:
-    with pytest.raises(UsageError, match="37 openings: a 3x3 board has 36 of 2 plies"):
-        balanced_openings(3, 37, 2, 0)
 
 
 @pytest.mark.parametrize("plies", [0, 4])

@@ -1,7 +1,5 @@
 """A network against the truth, the worth and speed of each search, and shares with their intervals."""
 
-import json
-from dataclasses import fields
 from functools import cache
 
 import numpy as np
@@ -79,25 +77,6 @@ def test_a_constant_gets_the_base_rates() -> None:
     assert found["openings"]["levels"][0]["right"] == int((~solved_openings(4)).sum())
 
 
-def test_where_positions_come_from_is_told() -> None:
-    found = measured(UniformEvaluator())["positions"]
-    games, random = found["games"], found["random"]
-    assert (games["count"], random["count"], random["won"]) == (48, 40, 40)
-    assert sum(share["count"] for share in games["shares"]) == 48
-    assert sum(share["share"] for share in games["shares"]) == pytest.approx(1.0)
-    assert {share["source"] for share in games["shares"]} == {"random", "weak", "medium", "strong"}
-    assert 0 < games["random_move"] < 1
-
-
-def test_progress_comes_to_the_whole_and_the_document_is_plain() -> None:
-    levels = levels_of(UniformEvaluator(), (2, 5))
-    done: list[float] = []
-    found = measure_truth(levels, positions(), size=4, batch=10, advance=done.append)
-    assert done == sorted(done)
-    assert done[-1] == 1
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-
-
 def test_a_board_without_solved_openings_has_its_positions_all_the_same() -> None:
     found = measure_truth(
         levels_of(UniformEvaluator(), (), size=8), {"games": game_positions(8, 2, seed=0)}, size=8, batch=32
@@ -168,21 +147,6 @@ def test_more_leaves_than_games_find_room_and_boards_without_truth_have_no_optim
         Thoroughness(pairs=1, seed=0, games=2, seconds=0.0),
     )
     assert row["optimality"] is None
-
-
-def test_positions_of_which_none_is_won_have_no_optimality() -> None:
-    positions = game_positions(4, 24, seed=0)
-    row = int(np.flatnonzero(~positions.won)[0])
-    lost = SolvedPositions(
-        **{f.name: getattr(positions, f.name)[row : row + 1] for f in fields(positions)[:-2]}, sources=(), unsolved=0
-    )
-    found = measure_variant(
-        Variant(SearchConfig(simulations=2), None),
-        network(UniformEvaluator(), 4),
-        lost,
-        Thoroughness(pairs=1, seed=0, games=2, seconds=0.0),
-    )
-    assert found["optimality"] is None
 
 
 @pytest.mark.parametrize("size", [3, 5, 7, 11])

@@ -1,14 +1,13 @@
 """Positions built stone by stone, in any order, and read from SGF as `loadsgf` takes them over."""
 
 import contextlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.arena.position import Position, empty_position, first_game, may_swap, read_first_game, replay
+from hexlit.arena.position import Position, empty_position, first_game, may_swap, replay
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
@@ -164,12 +163,6 @@ def test_no_text_does_worse_than_a_usage_error(text: str) -> None:
         game = first_game(text)
         if 2 <= board_of(game)[0] <= 19:
             replay(game)
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.sgf", tmp_path, Path("x" * 5000)):
-        with pytest.raises(UsageError, match="cannot be read"):
-            read_first_game(path)
 
 
 def test_a_board_that_is_set_up_many_times_over_is_still_read() -> None:

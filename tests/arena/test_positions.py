@@ -146,12 +146,3 @@ def test_positions_are_kept_and_a_damaged_file_is_replaced(tmp_path: Path, monke
     game_positions(3, 20, seed=2, cache=tmp_path)
     random_positions(3, 20, 1, cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == 3
-
-
-@pytest.mark.parametrize(
-    ("size", "count", "seed", "message"),
-    [(4, 0, 0, "count=0"), (4, 5, -1, "seed=-1"), (9, 5, 0, "board=9"), (2, 5, 0, "board=2")],
-)
-def test_arguments_out_of_range_are_refused(size: int, count: int, seed: int, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        game_positions(size, count, seed)

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from hexlit.arena.config import PoolConfig, SprtConfig
 from hexlit.arena.players import Player, RandomPlayer
 from hexlit.arena.ratings import ELO, PairCounts, RatingPool, Sprt, bradley_terry, expected_score, rate
-from hexlit.errors import UsageError
 from tests.arena.stand_ins import Lowest
 
 
@@ -147,12 +145,6 @@ def test_the_ratio_of_even_results_is_that_of_the_binomial_distribution() -> Non
     assert sprt.ratio((30, 0, 20)) < 0 < sprt.ratio((5, 0, 45))
 
 
-@pytest.mark.parametrize(("settings", "message"), [({"elo0": 5.0, "elo1": 5.0}, "elo0 must be below elo1")])
-def test_settings_that_make_no_test_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        SprtConfig(**settings)
-
-
 def pool_in(folder: Path, **settings: int) -> RatingPool:
     fixed: dict[str, Player] = {"random": RandomPlayer(1), "low": Lowest()}
 
@@ -200,9 +192,3 @@ def test_a_run_that_is_resumed_goes_on_with_its_pool_and_forgets_what_came_after
     anew = pool_in(tmp_path / "killed")
     anew.resume(0)
     assert (anew.results, anew.ratings, list(anew.networks.iterdir())) == ([], [], [])
-
-
-def test_a_board_with_fewer_openings_than_pairs_plays_those_it_has(tmp_path: Path) -> None:
-    pool = RatingPool(tmp_path, PoolConfig(pairs=16), {"random": RandomPlayer(1)}, RandomPlayer, size=2, seed=0)  # type: ignore[arg-type]
-    pool.play(0, RandomPlayer(2), lambda path: None)
-    assert sum(pool.results[0].pairs) == 2

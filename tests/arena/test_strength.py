@@ -10,7 +10,6 @@ from hexlit.arena.config import EvaluationConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
 from hexlit.arena.strength import SHOWN_MISTAKES, SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
-from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
 from tests.arena.oracle import Oracle
@@ -53,23 +52,6 @@ def test_a_value_that_is_always_wrong_or_always_half_gets_what_it_deserves() -> 
     assert half["value_openings_right"] == 16 - 4  # nobody is ahead: not won, which is wrong of the four winners
 
 
-def test_the_search_of_positions_from_games_is_left_for_the_end() -> None:
-    figures = measured(4, UniformEvaluator(), final=False)
-    assert "games_search_optimality" not in figures
-    assert figures["game_positions"] == 12
-
-
-def test_wrong_knowledge_gets_bad_marks() -> None:
-    """The measure can fail. In some positions every move wins; there even the worst player is right."""
-    figures = measured(5, Oracle(5, wrong=True), simulations=2)
-    # Liking only moves that lose, and believing that they win, it finds every opening good for White.
-    assert figures["openings_right"] == 12
-    assert isinstance(figures["policy_optimality"], float)
-    assert figures["policy_optimality"] < 0.4
-    assert isinstance(figures["search_optimality"], float)
-    assert figures["search_optimality"] < 0.6
-
-
 @pytest.mark.row("E5")
 def test_little_knowledge_lies_between_and_more_search_helps() -> None:
     few, many = (measured(4, RolloutEvaluator(8), simulations=simulations) for simulations in (1, 200))
@@ -88,10 +70,6 @@ def test_the_map_of_the_openings_is_seen_from_black() -> None:
     assert [value > 0 for value in values] == truth
     assert any(truth)
     assert not all(truth)
-
-
-def test_quick_figures_use_fewer_positions() -> None:
-    assert measured(4, UniformEvaluator(), final=False)["positions"] == 20
 
 
 def test_openings_share_the_batches_of_the_positions() -> None:
@@ -170,18 +148,6 @@ def test_other_boards_are_measured_by_a_match_against_rollouts(size: int) -> Non
     figures = Strength(config, SearchConfig(), size=size, swap=False, batch=16).measure(UniformEvaluator(), final=True)
     assert figures["score"] == figures["rollouts_share"]
     assert 0 <= figures["score"] <= 1
-
-
-def test_the_default_settings_work_on_every_board_that_can_be_trained() -> None:
-    """Also where a board has fewer openings than the match would like."""
-    config = EvaluationConfig(simulations=1, rollouts=1)
-    strength = Strength(config, SearchConfig(), size=2, swap=False, batch=16)
-    assert "score" in strength.measure(UniformEvaluator(), final=True)
-
-
-def test_too_few_positions_from_games_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"evaluation.game_positions=11: must be 12 or more"):
-        EvaluationConfig(game_positions=11)
 
 
 @pytest.mark.row("F13")

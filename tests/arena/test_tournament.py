@@ -179,20 +179,6 @@ def test_a_file_torn_anywhere_keeps_every_whole_pair(filled: GameLog) -> None:
         assert GameLog(filled.path, 3).pairs == log.pairs
 
 
-def test_a_name_torn_in_the_middle_of_a_letter_costs_its_own_pair_only(filled: GameLog) -> None:
-    filled.append(pair_of(3, "grün"))
-    whole = filled.path.read_bytes()
-    filled.path.write_bytes(whole[: whole.rindex("ü".encode()) + 1])
-    assert len(GameLog(filled.path, 3).games) == 8
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    path.write_bytes(b"\xff\xfe\n")
-    with pytest.raises(UsageError, match=r"games\.csv: not the games of a match"):
-        GameLog(path, 3)
-
-
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", ",".join(COLUMNS) + "\n1,a,b,black,connected,2,3,a1 z9 b1,\n" * 2])
 def test_a_file_that_is_something_else_is_refused_and_left_alone(text: str, tmp_path: Path) -> None:
     path = tmp_path / "games.csv"

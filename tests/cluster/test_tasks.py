@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hexlit.cluster import connection
 from hexlit.cluster.config import RayConfig
 from hexlit.cluster.tasks import RayTasks
 from hexlit.errors import UsageError
-from tests.cluster.fake_ray import FakeRay, OutOfDiskError, stand_in
+from tests.cluster.fake_ray import FakeRay, stand_in
 
 pytestmark = pytest.mark.row("E14")
 
@@ -62,39 +61,6 @@ def test_an_error_of_a_job_is_raised_as_it_was(ray: FakeRay) -> None:
     with pytest.raises(ZeroDivisionError):
         list(jobs([1, 0, 2]))
     assert list(jobs([2])) == [0.5]
-    jobs.close()
-
-
-def test_a_host_that_cannot_do_it_is_named(ray: FakeRay) -> None:
-    def make() -> Callable[[int], int]:
-        raise UsageError("accelerator.device=cuda: no CUDA device")
-
-    jobs = RayTasks(RayConfig(), 1, make, name="match")
-    with pytest.raises(UsageError, match=r"^match on Ray: accelerator\.device=cuda"):
-        list(jobs([1]))
-    jobs.close()
-
-
-@pytest.mark.parametrize("what", ["hexlit", "hexlit with the sources", "Python"])
-def test_a_host_with_another_version_is_refused(what: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = connection.identity()
-    monkeypatch.setattr(connection, "identity", lambda: here | {what: "0.0.1"})
-    jobs = RayTasks(RayConfig(), 1, squares, name="match")
-    with pytest.raises(UsageError, match=f"^match on Ray: .* has {what} 0.0.1, .*{here[what]}"):
-        list(jobs([1]))
-    jobs.close()
-
-
-def test_full_stores_are_named(ray: FakeRay) -> None:
-    def fill(number: int) -> int:
-        raise OutOfDiskError("Local disk is full")
-
-    jobs = RayTasks(RayConfig(), 1, lambda: fill, name="match")
-    with pytest.raises(UsageError, match="^match on Ray: an object store is full"):
-        list(jobs([1]))
-    ray.full = True
-    with pytest.raises(UsageError, match="^match on Ray: an object store is full"):
-        jobs.put(b"weights")
     jobs.close()
 
 

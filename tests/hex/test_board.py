@@ -86,23 +86,6 @@ def test_an_illegal_move_is_refused_and_changes_nothing(swap: bool, moves: str, 
     assert (board.moves, board.cells.tolist()) == before
 
 
-def test_nothing_can_be_undone_on_the_empty_board() -> None:
-    with pytest.raises(UsageError, match="^undo: no move has been played$"):
-        GameBoard(3).undo()
-
-
-@pytest.mark.parametrize("size", [0, 1, 27])
-def test_a_size_that_no_board_has_is_refused(size: int) -> None:
-    with pytest.raises(UsageError, match=f"^board={size}: "):
-        GameBoard(size)
-
-
-def test_the_stones_handed_out_are_a_copy() -> None:
-    board = GameBoard(3)
-    board.cells[0] = WHITE
-    assert not board.cells.any()
-
-
 def test_planes_are_those_of_the_mover() -> None:
     planes = GameBoard(3, swap=True, moves="c1").planes()[0]
     assert not planes[OWN].any()

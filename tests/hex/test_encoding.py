@@ -49,17 +49,6 @@ def test_a_position_and_its_colour_exchanged_mirror_image_look_the_same_to_their
     assert np.array_equal(encode(cells, to_move, may_swap), encode(exchange_colours(cells), -to_move, may_swap))
 
 
-def test_nobody_may_swap_unless_it_is_said() -> None:
-    cells, to_move, _ = random_positions(4)
-    assert not encode(cells, to_move)[:, MAY_SWAP].any()
-
-
-def test_views_with_gaps_are_read_right() -> None:
-    cells, to_move, may_swap = random_positions(5)
-    wide = np.repeat(cells, 2, axis=1)[:, ::2]
-    assert np.array_equal(encode(wide[::3], to_move[::3], may_swap[::3]), encode(cells, to_move, may_swap)[::3])
-
-
 def test_blank_planes_show_an_empty_board() -> None:
     empty = encode(np.zeros((2, 9), np.int8), np.array([1, -1], np.int8))
     assert np.array_equal(blank_planes(2, 3), empty)

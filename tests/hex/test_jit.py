@@ -11,7 +11,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import hexlit.hex.solver
-from hexlit.hex.jit import ROOMS, device_function, inline, kernel, uncounted_kernel
+from hexlit.hex.jit import ROOMS, device_function, kernel, uncounted_kernel
 
 
 def test_every_kernel_stands_in_a_folder_whose_changes_are_seen() -> None:
@@ -63,26 +63,3 @@ def test_a_kernel_is_compiled_once_for_all_whole_numbers() -> None:
 
     assert total(np.array([5], np.int16)) == 2 + 4 + 10 + 2
     assert len(vars(doubled)["overloads"]) == 1
-
-
-def test_a_part_is_for_kernels_alone() -> None:
-    @device_function
-    def doubled(number: int) -> int:
-        return 2 * number
-
-    @kernel
-    def twice(number: int) -> int:
-        return doubled(number) + doubled(number)
-
-    for _ in range(2):
-        with pytest.raises(TypeError, match="doubled is a device function"):
-            doubled(3)
-        assert twice(3) == 12
-
-
-def test_an_inlined_function_also_works_alone() -> None:
-    @inline
-    def doubled(number: int) -> int:
-        return 2 * number
-
-    assert doubled(3) == 6

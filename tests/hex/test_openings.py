@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hexlit.errors import UsageError
 from hexlit.hex.openings import solved_openings
 
 
@@ -20,14 +19,3 @@ def test_each_table_is_symmetric_under_a_turn_by_180_degrees(size: int) -> None:
 @pytest.mark.parametrize(("size", "wins"), [(3, 5), (4, 4), (5, 13), (6, 24), (7, 27)])
 def test_each_table_has_its_number_of_winning_openings(size: int, wins: int) -> None:
     assert int(solved_openings(size).sum()) == wins
-
-
-@pytest.mark.parametrize("size", [2, 8, 11])
-def test_a_size_without_a_table_is_refused(size: int) -> None:
-    with pytest.raises(UsageError, match=f"size {size}"):
-        solved_openings(size)
-
-
-def test_the_caller_may_write_into_the_table_he_gets() -> None:
-    solved_openings(5)[:] = False
-    assert solved_openings(5).any()

@@ -1,13 +1,11 @@
 """Positions with known winning moves."""
 
-import logging
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.hex import truth
 from hexlit.hex.solver import ExactSolver
 from hexlit.hex.truth import STAGES, SolvedPositions, won_positions
 
@@ -67,33 +65,6 @@ def test_unsolved_draws_are_skipped_and_counted_on_size_seven() -> None:
 def test_positions_that_cannot_be_solved_within_the_limit_are_refused() -> None:
     with pytest.raises(UsageError, match="raise min_stones"):
         won_positions(7, 1, seed=0, node_limit=10)
-
-
-def test_a_cached_result_is_read_back_and_a_damaged_one_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    first = won_positions(4, 20, seed=1, cache=tmp_path / "truth")
-    (file,) = (tmp_path / "truth").iterdir()
-    with monkeypatch.context() as patch:
-        patch.setattr(truth, "_draw", lambda *_: pytest.fail("computed again"))
-        assert same(won_positions(4, 20, seed=1, cache=tmp_path / "truth"), first)
-    file.write_bytes(file.read_bytes()[:100])
-    with caplog.at_level(logging.WARNING):
-        assert same(won_positions(4, 20, seed=1, cache=tmp_path / "truth"), first)
-    assert len(caplog.records) == 1
-    assert same(won_positions(4, 20, seed=1, cache=tmp_path / "truth"), first)
-    assert len(caplog.records) == 1
-    won_positions(4, 20, seed=2, cache=tmp_path / "truth")
-    assert len(list((tmp_path / "truth").iterdir())) == 2
-
-
-@pytest.mark.parametrize(
-    ("size", "count", "seed", "min_stones", "message"),
-    [(4, 0, 0, 0, "count=0"), (4, 5, -1, 0, "seed=-1"), (4, 5, 0, 16, "min_stones=16"), (9, 5, 0, 0, "size=9")],
-)
-def test_arguments_out_of_range_are_refused(size: int, count: int, seed: int, min_stones: int, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        won_positions(size, count, seed, min_stones)
 
 
 def test_a_cache_with_any_bytes_changed_is_read_right_or_replaced(tmp_path: Path) -> None:

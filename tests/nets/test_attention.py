@@ -67,15 +67,6 @@ def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
     assert order == ["ResidualBlock", "SelfAttention", "ResidualBlock", "ResidualBlock", "SelfAttention"]
 
 
-def test_attention_none_has_the_weights_it_always_had_and_settings_saved_before_it_still_build_it() -> None:
-    saved = {"channels": 8, "blocks": [2], "block": "basic", "activation": "relu", "global_pooling": True}
-    assert NetConfig(**saved) == NetConfig(channels=8, blocks=[2], attention="none", attention_heads=4)  # type: ignore[arg-type]
-    parts = {name.split(".")[0] for name in build_net(small()).state_dict()}
-    assert parts == {"stem", "blocks", "summary", "policy", "value"}
-    inner = {name.split(".")[2] for name in build_net(small()).state_dict() if name.startswith("blocks.")}
-    assert inner == {"layers", "bias"}
-
-
 @pytest.mark.row("A18")
 def test_squeeze_and_excitation_weighs_channels_by_their_means() -> None:
     """The formula of Hu et al. 2018, written out."""
@@ -104,14 +95,6 @@ def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> Non
             expected[board, :, head] = likeness.softmax(1) @ values[board, :, head]
     expected = (expected @ layer.last.weight.T).transpose(1, 2).view(2, 8, 3, 3)
     assert torch.allclose(layer(x), x + expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("attention", ["se", "self"])
-def test_untrained_blocks_pass_their_input_on(attention: str) -> None:
-    torch.manual_seed(0)
-    net, x = build_net(small(attention=attention)), torch.rand(2, 8, 4, 4)
-    for part in [*net.blocks, *net.attention]:
-        assert torch.equal(part(x), x)
 
 
 def test_self_attention_makes_a_far_stone_matter() -> None:

@@ -104,27 +104,6 @@ def test_far_fewer_activations_are_kept(fields: dict[str, object]) -> None:
     assert kept_bytes(checkpointed, lambda: checkpointed(planes)) < 0.4 * kept_bytes(plain, lambda: plain(planes))
 
 
-def test_nothing_is_recomputed_in_evaluation_or_without_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, checkpointed = pair_of()
-
-    def refuse(*parts: object) -> None:
-        raise AssertionError("recomputed")
-
-    monkeypatch.setattr("hexlit.nets.tower.recomputed", refuse)
-    with torch.no_grad():
-        checkpointed(planes_of(2, 3))
-    checkpointed.eval()(planes_of(2, 3))
-    with pytest.raises(AssertionError, match="recomputed"):
-        checkpointed.train()(planes_of(2, 3))
-
-
-def test_checkpointing_is_no_part_of_the_architecture() -> None:
-    plain, checkpointed = pair_of()
-    assert not build_net(NetConfig()).checkpointing
-    assert list(plain.state_dict()) == list(checkpointed.state_dict())
-    assert plain.config == checkpointed.config
-
-
 @pytest.mark.row("A20")
 @pytest.mark.gpu
 @pytest.mark.parametrize("attention", ["none", "self"])

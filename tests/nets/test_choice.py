@@ -9,7 +9,6 @@ import pytest
 from hexlit.accelerate import autotune_cache
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.nets import choice
-from hexlit.nets.backends import Forward
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from tests.nets.test_evaluator import cpu_profile, trained_like
@@ -60,11 +59,6 @@ def test_float32_has_a_choice_without_further_packages(
     assert measured == [["fused", "winograd"]]
 
 
-def test_a_network_without_a_graph_is_not_measured(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert backend_of(trained_like(attention="self")) == "eager"
-    assert measured == []
-
-
 @pytest.mark.row("F3")
 def test_the_choice_is_measured_once_for_each_batch(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     net = trained_like()
@@ -102,18 +96,3 @@ def test_a_chosen_backend_that_does_not_work_gives_way_to_torchs_own_with_a_warn
     monkeypatch.setattr(NetworkEvaluator, "_make_forward", broken)
     assert backend_of(trained_like()) in ("fused", "eager")
     assert "its kernels are broken" in caplog.records[0].getMessage()
-
-
-@pytest.mark.row("F3")
-def test_a_measurement_has_a_time_for_every_backend_that_can_be_built() -> None:
-    backends = ["eager", "winograd", "broken"]
-    evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile("eager"))
-
-    def build(backend: str) -> Forward:
-        if backend == "broken":
-            raise RuntimeError("no")
-        return evaluator._make_forward(trained_like(), backend, 4)
-
-    found = choice.seconds_of(backends, 4, 4, build)
-    assert list(found) == backends[:-1]
-    assert all(seconds > 0 for seconds in found.values())

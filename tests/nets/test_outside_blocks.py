@@ -17,7 +17,7 @@ from hexlit.nets.backends import copy_folded, folded_twin
 from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.onnx_export import write_onnx
-from hexlit.nets.tower import HexNet, build_net, forward_flops
+from hexlit.nets.tower import HexNet, build_net
 from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
 from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
@@ -129,34 +129,6 @@ def test_a_fast_backend_that_was_asked_for_says_why_it_does_not_take_it(
 
 @pytest.mark.usefixtures("both")
 @both_blocks
-def test_recomputed_activations_give_the_same_gradients_and_buffers(block: str) -> None:
-    def after(recompute: bool) -> dict[str, torch.Tensor]:
-        torch.manual_seed(0)
-        net = build_net(small(block=block))
-        net.checkpointing = recompute
-        net(planes_of(4, 5)).policy_logits.square().sum().backward()
-        gradients = {f"{name}.grad": one.grad for name, one in net.named_parameters() if one.grad is not None}
-        return net.state_dict() | gradients
-
-    torch.testing.assert_close(after(True), after(False))
-
-
-@pytest.mark.usefixtures("both")
-def test_its_operations_are_counted_without_a_random_draw() -> None:
-    """Those of the example, two for each product and cell; the rest of the network is that of hexlit's blocks."""
-    config, size = NetConfig(channels=8, blocks=[2], block="separable", global_pooling=False), 5
-    before = torch.get_rng_state()
-    found = forward_flops(config, size), forward_flops(config, size, [])
-    assert torch.equal(torch.get_rng_state(), before)
-    of_a_block = 2 * size**2 * (9 * 8 + 8 * 8)
-    of_a_basic_block = 2 * size**2 * 2 * 9 * 8 * 8
-    wanted = forward_flops(replace(config, block="basic"), size) + 2 * (of_a_block - of_a_basic_block)
-    assert found == (wanted, wanted)
-    assert forward_flops(replace(config, block="gated"), size) > 0  # it asks for a value
-
-
-@pytest.mark.usefixtures("both")
-@both_blocks
 def test_it_is_exported_for_hexlit_and_for_no_other_program(block: str, tmp_path: Path) -> None:
     net, file, planes = trained(block), tmp_path / "net.safetensors", random_positions(4, 5)
     write_safetensors(net, file, size=5, swap=False)
@@ -244,13 +216,3 @@ def test_an_entry_point_that_leads_nowhere_is_refused_in_one_line(target: str, s
     refused = pytest.raises(UsageError, match=f"^net.block=broken: .*{re.escape(said)}")
     with package(tmp_path / "site", f"broken = {target}"), refused:
         build_net(small(block="broken"))
-
-
-def test_its_trial_takes_no_random_draw(tmp_path: Path) -> None:
-    """The weights behind it are those behind a block that draws none."""
-    states = []
-    with package(tmp_path / "site", line(brought_blocks.Plain), line(brought_blocks.Noisy)):
-        for block in ("plain", "noisy"):
-            torch.manual_seed(0)
-            states.append(build_net(small(block=block)).state_dict())
-    torch.testing.assert_close(*states, atol=0, rtol=0)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from hexlit.nets.blocks import SelfAttention, SqueezeExcitation
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
 
@@ -56,33 +55,3 @@ def test_count_follows_from_the_layers_written_out() -> None:
     assert PARAMETERS["se"] - PARAMETERS["small"] == gates
     layers = 2 * (2 * C + (3 * C * C + 3 * C) + (C * C + C))
     assert PARAMETERS["attention"] - PARAMETERS["small"] == layers
-
-
-@pytest.mark.row("A17")
-@pytest.mark.parametrize(
-    ("name", "blocks", "block"),
-    [
-        ("resnet18", [2, 2, 2, 2], "basic"),
-        ("resnet34", [3, 4, 6, 3], "basic"),
-        ("resnet50", [3, 4, 6, 3], "bottleneck"),
-    ],
-)
-def test_resnets_have_three_different_layouts(name: str, blocks: list[int], block: str) -> None:
-    config = preset(name)
-    assert (config.blocks, config.block) == (blocks, block)
-    net = build_net(config)
-    assert len(net.blocks) == sum(blocks)
-    assert {len(part.layers) for part in net.blocks} == {2 if block == "basic" else 3}  # type: ignore[arg-type]
-
-
-@pytest.mark.row("A17")
-def test_blocks_set_the_depth_of_a_preset() -> None:
-    shallow, deep = (build_net(preset("resnet18", blocks=blocks)) for blocks in ([1, 1], [3, 3, 3]))
-    assert (len(shallow.blocks), len(deep.blocks)) == (2, 9)
-    assert parameters(shallow) < PARAMETERS["resnet18"] < parameters(deep)
-
-
-@pytest.mark.row("A18")
-def test_attention_presets_attend() -> None:
-    for name, kind, count in (("se", SqueezeExcitation, 4), ("attention", SelfAttention, 2)):
-        assert sum(isinstance(module, kind) for module in build_net(preset(name)).modules()) == count

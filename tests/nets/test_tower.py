@@ -61,13 +61,6 @@ def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: 
         assert not torch.equal(output.policy_logits, plain(planes).policy_logits)
 
 
-@pytest.mark.row("A19")
-@pytest.mark.parametrize(("key", "value", "said"), [("blocks", [], "list of stages")])
-def test_value_out_of_range_is_refused_with_what_is_right(key: str, value: object, said: str) -> None:
-    with pytest.raises(UsageError, match=f"net.{key}=.*{said}"):
-        NetConfig(**{key: value})  # type: ignore[arg-type]
-
-
 @pytest.mark.row("A18")
 def test_heads_that_do_not_divide_the_channels_are_refused_where_they_attend() -> None:
     with pytest.raises(UsageError, match=r"net.attention_heads=4: must divide net.channels=30"):
@@ -80,11 +73,6 @@ def test_untrained_network_is_near_uniform_and_near_zero() -> None:
     output = build_net(NetConfig()).eval()(planes_of(4, 7))
     assert output.policy_logits.abs().max() < 0.5
     assert output.value.abs().max() < 0.2
-
-
-def test_value_is_the_tanh_of_its_logit() -> None:
-    output = build_net(small()).eval()(planes_of(4, 3))
-    assert torch.equal(output.value, torch.tanh(output.value_logit))
 
 
 def test_global_pooling_makes_a_far_stone_matter() -> None:

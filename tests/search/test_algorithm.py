@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.search.algorithm import compiled_params, halving_row, halving_table, plans_ahead, with_budget
+from hexlit.search.algorithm import compiled_params, halving_row
 from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
 from hexlit.search.search import TreeSearch
 from hexlit.testing.stand_ins import KeyedEvaluator
@@ -27,40 +27,12 @@ def test_every_setting_reaches_compiled_code(algorithm: str, swap: bool) -> None
     assert schedule[1, 3, :2].tolist() == list(halving_row(3, 2))
 
 
-def test_a_budget_chosen_later_is_the_first_and_only_one() -> None:
-    settings = SearchConfig("gumbel", 40, GumbelConfig(considered=4))
-    params = with_budget(compiled_params(settings, budgets=(40, 8), swap=False), 11)
-    assert params.schedule.shape == (1, 5, 11)
-    assert params.schedule[0, 4].tolist() == list(halving_row(4, 11))
-
-
-def test_only_sequential_halving_plans_ahead() -> None:
-    planning = {a: plans_ahead(compiled_params(SearchConfig(a), budgets=(32,), swap=False)) for a in ALGORITHMS}
-    assert planning == {"gumbel": True, "puct": False}
-
-
 @pytest.mark.row("E5")
 def test_the_schedule_is_that_of_the_paper() -> None:
     """All numbers of considered moves to 64, and of simulations to 200."""
     for considered in range(65):
         for simulations in (*range(1, 66), 100, 128, 200):
             assert list(halving_row(considered, simulations)) == considered_visits(considered, simulations)
-
-
-def test_a_schedule_done_by_hand() -> None:
-    # 4 moves, 16 simulations, 2 rounds of 8: each of 4 twice, then each of 2 four times.
-    assert halving_row(4, 16) == (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5)
-    # Too few simulations for a round: the first moves once each.
-    assert halving_row(8, 3) == (0, 0, 0)
-    assert halving_row(1, 3) == (0, 1, 2)
-
-
-def test_the_table_has_a_row_for_every_budget_and_number_of_moves() -> None:
-    table = halving_table(5, (12, 3))
-    assert table.shape == (2, 6, 12)
-    for row, budget in enumerate((12, 3)):
-        for considered in range(6):
-            assert tuple(table[row, considered, :budget]) == halving_row(considered, budget)
 
 
 @pytest.mark.row("E5")

@@ -51,16 +51,6 @@ def test_every_position_of_a_small_board_has_a_key_of_its_own() -> None:
     assert keys.all(), "0 marks an empty place"
 
 
-@pytest.mark.parametrize("size", [5, 6, 8, 11, 19])
-def test_one_stone_more_or_of_the_other_colour_is_another_key(size: int) -> None:
-    """Every cell counts, those of the last, unfinished word too."""
-    planes = blank_planes(1 + 2 * size * size, size)
-    for cell in range(size * size):
-        planes[1 + 2 * cell, OWN].flat[cell] = 1
-        planes[2 + 2 * cell, OPPONENT].flat[cell] = 1
-    assert len(np.unique(keys_of(planes))) == len(planes)
-
-
 def test_what_was_remembered_is_found_and_nothing_else() -> None:
     planes = some_planes(5, 400)
     known, unknown = planes[:200], planes[200:]
@@ -84,13 +74,6 @@ def test_the_latest_answer_takes_the_place() -> None:
     remember(cache, planes, policy, value)
     assert cache.value.tolist() == [len(planes) - 1]
     assert places_of(cache, planes).tolist() == [NONE] * (len(planes) - 1) + [0]
-
-
-def test_a_cache_without_room_never_finds_anything() -> None:
-    planes = some_planes(4, 10)
-    cache = empty_cache(0, 16)
-    remember(cache, planes, np.zeros((len(planes), 16), np.float32), np.zeros(len(planes), np.float32))
-    assert (places_of(cache, planes) == NONE).all()
 
 
 @pytest.mark.parametrize("broken", ["policy", "value"])

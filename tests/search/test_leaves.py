@@ -177,14 +177,3 @@ def test_rows_are_counted_as_they_are_used(algorithm: str) -> None:
         calls[leaves] = search.evaluator_calls
     assert calls[1] == 101
     assert 100 / 8 < calls[8] < 40
-
-
-@either
-def test_an_evaluator_that_takes_more_rows_gets_them(algorithm: str) -> None:
-    config = SearchConfig(algorithm, 30, leaves=3)
-    search = TreeSearch(config, size=4, games=2, rows=8)
-    cells, to_move = np.zeros((2, 16), np.int8), np.ones(2, np.int8)
-    assert search.batch.planes.shape[0] == len(search.batch.value) == 8
-    assert_identical(
-        search.run(cells, to_move, KeyedEvaluator()), search_games([Game(4)] * 2, config, KeyedEvaluator())
-    )

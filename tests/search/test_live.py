@@ -10,14 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.search.live import LiveSearch
 from hexlit.search.tree import NONE, Tree
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import assert_identical, random_game, random_games, search_games
+from tests.search.positions import assert_identical, random_games, search_games
 from tests.search.reference import considered_visits
 
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -281,19 +280,6 @@ def test_decided_lines_do_not_keep_a_search_from_being_stopped(algorithm: str) -
     assert 0 < result.visits.sum() < 10**5
 
 
-@pytest.mark.row("E5")
-@pytest.mark.parametrize("leaves", [1, 4])
-@either
-def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str, leaves: int) -> None:
-    """Far beyond the room that it starts with."""
-    search = LiveSearch(SearchConfig(algorithm, 32, leaves=leaves), KeyedEvaluator(), size=4)
-    for block in range(1, 26):
-        result = search.run(32)
-        assert result.visits.sum() == 32 * block
-    assert_sound(search)
-    assert result.visits[0, result.action[0]] >= result.visits.max() - 1
-
-
 @either
 def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str) -> None:
     search = LiveSearch(SearchConfig(algorithm, 32), UniformEvaluator(), size=7, most_bytes=3000 * (48 + 4 * 49))
@@ -320,27 +306,6 @@ def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_playe
             assert not after.winner
             assert move in after.legal_moves()
             after.play(move)
-
-
-@either
-def test_candidates_are_the_visited_moves_on_the_board(algorithm: str) -> None:
-    """For White as for Black; of the two colours' mirror images one is the mirror image of the other."""
-    game = random_game(np.random.default_rng(3), 5, 7)
-    cells = np.array(game.cells, np.int8)
-    search = LiveSearch(SearchConfig(algorithm, 80), KeyedEvaluator(), size=5)
-    go_to(search, game)
-    result = search.run(80)
-    found = search.candidates()
-    assert {c.action: c.visits for c in found} == {a: n for a, n in enumerate(result.visits[0]) if n}
-    assert [c.visits for c in found] == sorted((c.visits for c in found), reverse=True)
-    chosen = next(c for c in found if c.action == result.action[0])
-    assert chosen.value == pytest.approx(result.value[0])
-    search.position(exchange_colours(cells[None])[0], -game.to_move, 7)
-    search.run(80)
-    mirrored = {
-        (int(exchange_moves(np.array([c.action]), 5)[0]), c.visits, c.value, c.prior) for c in search.candidates()
-    }
-    assert mirrored == {(c.action, c.visits, c.value, c.prior) for c in found}
 
 
 @pytest.mark.parametrize("fails", [1, 2, 9])

@@ -15,7 +15,7 @@ from hexlit.hex.solver import ExactSolver
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
-from hexlit.search.search import LARGEST_BOARD, SearchResult, TreeSearch
+from hexlit.search.search import SearchResult, TreeSearch
 from hexlit.testing.evaluators import Positions, random_positions
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
@@ -169,21 +169,6 @@ def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int)
         numba.set_num_threads(threads)
         results.append(search_games(games, SearchConfig(algorithm, 40), RolloutEvaluator(4), noise=1.0, seed=3))
     assert_identical(*results)
-
-
-@every_algorithm
-@pytest.mark.parametrize("batch", [0, 3])
-def test_more_positions_than_there_is_room_for_are_refused(algorithm: str, batch: int) -> None:
-    search = TreeSearch(SearchConfig(algorithm, 4), size=3, games=2)
-    with pytest.raises(UsageError, match=f"^{batch} positions: this search was made for 1 to 2$"):
-        search.run(np.zeros((batch, 9), np.int8), np.ones(batch, np.int8), UniformEvaluator())
-
-
-@every_algorithm
-@pytest.mark.parametrize("size", [1, LARGEST_BOARD + 1])
-def test_a_board_too_small_or_too_large_is_refused(algorithm: str, size: int) -> None:
-    with pytest.raises(UsageError, match=f"^board={size}: .* 2 to {LARGEST_BOARD} rows$"):
-        TreeSearch(SearchConfig(algorithm), size=size, games=1)
 
 
 @every_algorithm

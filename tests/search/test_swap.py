@@ -34,13 +34,6 @@ def test_inside_the_tree_the_swap_is_legal_after_the_first_stone_only(algorithm:
     assert {stones for stones, may_swap in evaluator.seen if may_swap} == {1}
 
 
-def test_without_the_rule_nobody_is_asked_about_a_swap(algorithm: str) -> None:
-    evaluator = KeyedEvaluator()
-    result = search_games([Game(3), Game(3, moves=[4])], SearchConfig(algorithm, 40), evaluator)
-    assert result.policy.shape == (2, 9)
-    assert not any(may_swap for _, may_swap in evaluator.seen)
-
-
 @pytest.mark.row("E5")
 def test_white_swaps_a_winning_opening_and_leaves_a_losing_one(algorithm: str) -> None:
     """On 3×3 the centre wins and a1 loses; the search knows nothing but the rules."""
@@ -49,14 +42,6 @@ def test_white_swaps_a_winning_opening_and_leaves_a_losing_one(algorithm: str) -
     assert result.action[0] == SWAP
     assert result.action[1] != SWAP
     assert (result.value > 0).all()
-
-
-def test_the_ply_is_the_number_of_stones_unless_given(algorithm: str) -> None:
-    search = TreeSearch(SearchConfig(algorithm, 40), size=3, games=1, swap=True)
-    cells = np.array([Game(3, moves=[4]).cells], np.int8)
-    white = np.array([-1], np.int8)
-    assert search.run(cells, white, KeyedEvaluator()).visits[0, SWAP] > 0
-    assert search.run(cells, white, KeyedEvaluator(), ply=np.array([3], np.int16)).visits[0, SWAP] == 0
 
 
 def test_without_a_ply_a_lone_white_stone_has_come_by_a_swap(algorithm: str) -> None:

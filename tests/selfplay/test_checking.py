@@ -14,9 +14,8 @@ from hexlit.hex.records.game import RecordError
 from hexlit.hex.symmetry import mirror_cell
 from hexlit.selfplay.checking import faults_of
 from hexlit.selfplay.dataset import GamePositions
-from hexlit.selfplay.exporting import export_games, format_for
 from hexlit.selfplay.importing import import_games, verify_games
-from hexlit.selfplay.store import SCHEMA, GameStore, read_records, to_table
+from hexlit.selfplay.store import SCHEMA, read_records, to_table
 from tests.selfplay.games import read
 
 FORGED: dict[str, tuple[dict[str, Any], str]] = {
@@ -180,19 +179,6 @@ def test_an_import_leaves_forged_rows_out_and_counts_them(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match=r"part-000001\.parquet:3: winner=5: must"):
         import_games(read(folder), tmp_path / "other", stop_at_error=True)
     assert verify_games(read(tmp_path / "target")).fine
-
-
-def test_an_export_leaves_forged_rows_out_and_counts_them(tmp_path: Path) -> None:
-    folder = store_of(tmp_path / "store", 2, {"moves": [-32768, 1, 2, 3, 4]})
-    target = tmp_path / "games.sgf"
-    result = export_games(read(folder), target, format_for(target))
-    assert (result.written, result.not_written.counts) == (15, {"illegal move": 1})
-
-
-def test_a_self_play_store_with_a_forged_row_is_refused_where_its_games_are_wanted(tmp_path: Path) -> None:
-    folder = store_of(tmp_path / "store", 2, {"policy_plies": [7], "policies": [0.1] * 9})
-    with GameStore(folder) as store, pytest.raises(UsageError, match="row 3: there is a policy of no move"):
-        store.find([102])
 
 
 @pytest.mark.parametrize("wide", [False, True])

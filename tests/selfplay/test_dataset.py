@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,18 +198,6 @@ def test_winners_that_the_last_move_refutes_are_refused(tmp_path: Path) -> None:
         opened(save(tmp_path / "store", wrong))
 
 
-def test_games_that_are_all_opening_are_refused(tmp_path: Path) -> None:
-    records = [replace(record, opening=len(record.moves)) for record in random_games(5)]
-    with pytest.raises(UsageError, match=r"^data\.path=\S+ board=4: no position .* \(5 games without a move"):
-        opened(save(tmp_path / "store", records))
-
-
-def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(UsageError, match=r"no games here .* hexlit games import"):
-            opened(folder)
-
-
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     """A file that is no Parquet, one of other data, and moves that are off the board."""
     folder = save(tmp_path / "store", random_games(5))
@@ -270,23 +257,3 @@ def test_processes_that_start_together_build_the_arrays_once_and_map_the_same_fi
     assert found[0]["mapped"]
     positions = opened(store)
     assert sorted(os.listdir(cache)) == sorted([".lock", positions.folder.name])  # noqa: PTH208
-
-
-@pytest.mark.row("D5")
-def test_of_many_who_ask_at_once_one_builds_a_folder_and_remains_of_a_failed_build_go(tmp_path: Path) -> None:
-    def fail(target: Path) -> None:
-        (target / "half").touch()
-        raise ValueError("no more")
-
-    def build(target: Path) -> None:
-        time.sleep(0.1)
-        (target / f"whole-{len(built)}").touch()
-        built.append(target)
-
-    built: list[Path] = []
-    with pytest.raises(ValueError, match="no more"):
-        dataset.make_folder_once(tmp_path / "it", fail)
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda _: dataset.make_folder_once(tmp_path / "it", build), range(6)))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "it"]
-    assert [path.name for path in (tmp_path / "it").iterdir()] == ["whole-0"]

@@ -63,12 +63,6 @@ def test_a_swap_of_sides_is_written_where_the_format_knows_it(name: str, lost: d
     assert ("swap-sides" in (tmp_path / "out").read_text()) == (name == "sgf")
 
 
-def test_errors_of_the_source_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "games.wolve").write_text(GAME + "nothing\n")
-    result = export_games(read(tmp_path / "games.wolve"), tmp_path / "games.sgf", FORMATS["sgf"])
-    assert (result.written, sum(result.not_written.counts.values())) == (1, 1)
-
-
 @pytest.mark.parametrize(
     ("selection", "written"),
     [
@@ -174,8 +168,3 @@ def test_an_opening_and_the_same_turned_are_one() -> None:
     ).as_json()
     assert counted["different_openings"] == 3
     assert counted["openings"][0] == {"board": 3, "moves": "a1 b3", "games": 2, "black_won": 1}
-
-
-def test_only_the_most_frequent_are_listed() -> None:
-    games = [record("a1"), record("b1"), record("b1"), record("b2")]
-    assert [line["moves"] for line in overview(*games, plies=1).as_json(1)["openings"]] == ["b1"]

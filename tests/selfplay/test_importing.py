@@ -1,7 +1,6 @@
 """Importing: every game once, an account of what was dropped and why, and nothing lost in a kill."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from hexlit.selfplay import importing
 from hexlit.selfplay.importing import Duplicates, game_identity, import_games, verify_games
 from hexlit.selfplay.sources import SUMMARY
 from hexlit.selfplay.store import GameStore, part_files, read_records
-from tests.selfplay.games import DATA, GAME, OTHER, SAMPLES, TURNED, UNFINISHED, needs_real_games, read, record
+from tests.selfplay.games import GAME, OTHER, SAMPLES, TURNED, UNFINISHED, read, record
 
 
 @pytest.fixture
@@ -197,19 +196,6 @@ def test_a_kill_in_the_middle_loses_no_finished_game_and_the_same_import_goes_on
     assert result.dropped.counts == {"in the store already": kept}
 
 
-@needs_real_games
-@pytest.mark.parametrize(("rule", "games", "plies"), [("exact", 9900, 383524), ("symmetric", 9894, 383343)])
-def test_wolves_games_come_out_as_they_are_known(rule: str, games: int, plies: int, tmp_path: Path) -> None:
-    assert DATA is not None
-    result = import_games(read(DATA / "wolve_10x10.txt"), tmp_path, duplicates=Duplicates(rule))
-    assert (result.read, result.imported, result.plies) == (12427, games, plies)
-    assert result.dropped.counts["merge-conflict marker"] == 3
-    unfinished = {"unfinished, winner only claimed": 83}
-    assert result.noted.counts == unfinished
-    turned = {"duplicate, turned by 180°": 6} if rule == "exact" else {}
-    assert verify_games(read(tmp_path)).noted.counts == unfinished | turned
-
-
 def test_unfinished_games_are_counted_once_as_in_the_store(tmp_path: Path) -> None:
     (tmp_path / "games.wolve").write_text(UNFINISHED + "\n" + UNFINISHED + "\n")
     result = import_games(read(tmp_path / "games.wolve"), tmp_path / "store")
@@ -231,45 +217,6 @@ def test_a_duplicate_with_another_result_is_noted(tmp_path: Path) -> None:
     result = import_games(read(tmp_path / "games.trmph"), tmp_path / "store")
     assert result.dropped.counts == {"duplicate": 2, "duplicate, turned by 180°": 1}
     assert result.noted.counts["duplicate with another result"] == 2
-
-
-def test_names_of_files_that_are_no_text_are_kept_as_far_as_they_can_be_told(tmp_path: Path) -> None:
-    folder = tmp_path / "games"
-    folder.mkdir()
-    (folder / os.fsdecode(b"\xff.wolve")).write_text(GAME)
-    result = import_games(read(folder), tmp_path / "store")
-    assert result.imported == 1
-    assert [game.source for game in GameStore(tmp_path / "store").records()] == [f"{folder}/?.wolve:1"]
-
-
-SLOWLY = """
-import sys, time
-from pathlib import Path
-from hexlit.selfplay import importing
-from hexlit.selfplay.sources import GameReader
-
-def slowly(target, duplicates):
-    print("importing", flush=True)
-    time.sleep(600)
-importing._history = slowly
-importing.import_games(GameReader([Path(sys.argv[1])]), Path(sys.argv[2]))
-"""
-
-
-def test_two_imports_into_one_store_at_once_write_no_game_twice(file: Path, tmp_path: Path) -> None:
-    """The second one is refused while the first works, and finds the folder free when that was killed."""
-    target = tmp_path / "store"
-    with subprocess.Popen([sys.executable, "-c", SLOWLY, file, target], stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout is not None
-        assert first.stdout.readline() == "importing\n"
-        with pytest.raises(UsageError, match="another process is writing games here"):
-            import_games(read(file), target)
-        first.kill()
-        first.wait()
-    assert import_games(read(file), target).imported == 3
-    with GameStore(target) as store:
-        ids = [game.game_id for game in store.records()]
-    assert len(ids) == len(set(ids)) == 3
 
 
 @st.composite

@@ -120,14 +120,6 @@ def test_parts_are_plain_parquet_of_the_documented_schema(tmp_path: Path) -> Non
     assert columns["ending"][1] == "resigned"
 
 
-def test_flush_without_games_leaves_nothing(tmp_path: Path) -> None:
-    store = GameStore(tmp_path)
-    store.flush()
-    store.append([])
-    store.close()
-    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
-
-
 @pytest.mark.row("A24")
 def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that dies inside a part leaves its journal, and the games come back from it."""
@@ -249,16 +241,6 @@ def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: i
     store.append([record(1), record(99)])
     store.close()
     assert [one.game_id for one in GameStore(tmp_path).records()] == [*range(games), 99]
-
-
-def test_parts_of_version_1_have_no_names_and_are_read(tmp_path: Path) -> None:
-    store = GameStore(tmp_path)
-    store.append([record(1)])
-    store.close()
-    (part,) = store.parts()
-    old = pq.read_table(part).drop_columns(["black", "white", "source"])
-    pq.write_table(old, part)
-    assert_same(list(GameStore(tmp_path).records()), [record(1)])
 
 
 def test_parts_and_journals_of_version_2_have_no_surprises_and_are_read(

@@ -349,12 +349,6 @@ def test_every_row_comes_as_often_as_its_weight_says_give_or_take_one(draws: int
     assert all(abs(counts[row] - expected[row]) < 1 for row in range(61))
 
 
-def test_the_order_of_the_draws_does_not_follow_the_rows() -> None:
-    found = drawn_by_weight(np.random.default_rng(1), np.ones(1000), 1000)
-    assert sorted(found.tolist()) == list(range(1000))
-    assert abs(np.corrcoef(found, np.arange(1000))[0, 1]) < 0.15
-
-
 Row = tuple[bytes, bytes]
 
 

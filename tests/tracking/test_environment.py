@@ -38,19 +38,6 @@ def test_without_either_a_run_is_offline_in_the_project_hexlit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "mode"),
-    [
-        ({"WANDB_MODE": "disabled"}, "disabled"),
-        ({"WANDB_MODE": "dryrun"}, "offline"),
-        ({"WANDB_DISABLED": "true", "WANDB_MODE": "online"}, "disabled"),
-        ({"WANDB_DISABLED": "false"}, "offline"),
-    ],
-)
-def test_modes_have_older_names(environment: dict[str, str], mode: str) -> None:
-    assert resolved(WandbConfig(), environment).mode == mode
-
-
-@pytest.mark.parametrize(
     "variable", ["MODE=shared", "MODE=x", "PROJECT=a/b", "INIT_TIMEOUT=soon", "INIT_TIMEOUT=0", "RUN_ID=a/b"]
 )
 def test_a_variable_that_cannot_be_meant_is_refused(variable: str) -> None:

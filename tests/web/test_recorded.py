@@ -176,13 +176,3 @@ def test_a_mistake_is_one_line(
     error = capfd.readouterr().err
     assert part in error
     assert error.count("\n") == 1
-
-
-def test_a_large_board_without_a_network_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    put_networks(monkeypatch, tmp_path / "none")
-    monkeypatch.chdir(tmp_path)
-    Path("game.sgf").write_text("(;FF[4]GM[11]SZ[9];B[a1];W[b2])")
-    assert main(["games", "show", "source=game.sgf", "html=x.html", "review=true"]) == 2
-    assert "boards above 8 rows are judged by a network; add checkpoint=FILE" in capfd.readouterr().err

@@ -303,21 +303,6 @@ def test_variations_are_read_and_written(page: Page) -> None:
     assert page.ask("write", position=position, format="sgf")["text"].endswith(";B[a1];W[b2])\n")
 
 
-@pytest.mark.parametrize(
-    ("nodes", "said"),
-    [
-        ([("", -1), ("a1", 1)], "needs the number of an earlier node"),
-        ([("", 0), ("a1", 0)], "needs the number of an earlier node"),
-        ([("", -1), ("a1", 0), ("z9", 0)], "z9"),
-    ],
-)
-def test_a_tree_that_is_none_is_refused(page: Page, nodes: list[tuple[str, int]], said: str) -> None:
-    given = [{"move": move, "parent": parent} for move, parent in nodes]
-    answer = page.ask("write", position=game("a1"), format="sgf", nodes=given)
-    assert answer["type"] == "error"
-    assert said in answer["text"]
-
-
 @pytest.mark.row("F18")
 def test_a_study_under_the_swap_rule_counts_the_swap(page: Page) -> None:
     """Random playouts never learned to swap: the middle is to be swapped, and so not to be opened with."""

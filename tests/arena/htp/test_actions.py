@@ -125,23 +125,6 @@ def test_time_is_told_and_taken_off_by_thinking() -> None:
     assert ask(session, "time_left") == "= black 300.0, white 300.0"
 
 
-def test_the_time_of_a_game_is_there_again_in_the_next() -> None:
-    session = session_of(3)
-    tell(session, "param_game game_time 300", "time_left b 2")
-    ask(session, "genmove w")
-    assert ask(session, "time_left b") == "= 2.0"
-    for new_game in ("clear_board", "boardsize 4"):
-        tell(session, "time_left b 2", "time_left w 0", new_game)
-        assert ask(session, "time_left") == "= black 300.0, white 300.0"
-
-
-def test_time_left_alone_is_not_forgotten_when_a_game_starts() -> None:
-    """Some programs say it before they clear the board; to think without limit would lose the game."""
-    session = session_of(3)
-    tell(session, "time_left b 2", "clear_board")
-    assert ask(session, "time_left") == "= black 2.0, white no limit"
-
-
 @pytest.mark.parametrize("line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_left b 0.01 1"])
 def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> None:
     session = session_of(5, simulations=30_000)

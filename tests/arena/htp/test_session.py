@@ -155,20 +155,6 @@ def test_a_thinker_that_cannot_be_loaded_is_told_by_every_command_that_needs_it(
     assert not session.busy
 
 
-def test_without_a_limit_a_move_may_take_any_time() -> None:
-    clock = PlayerTime()
-    clock.spend(1e6)
-    assert clock.budget(100) is None
-    assert str(clock) == "no limit"
-
-
-@given(st.floats(0, 1e6), st.integers(0, 361))
-def test_a_move_never_takes_more_than_a_part_of_the_time(left: float, empty: int) -> None:
-    budget = PlayerTime(left).budget(empty)
-    assert budget is not None
-    assert 0 <= budget <= left / 4
-
-
 def test_a_game_played_at_its_budget_keeps_time_to_the_end() -> None:
     clock = PlayerTime(60.0)
     for empty in range(121, 0, -2):

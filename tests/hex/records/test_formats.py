@@ -59,12 +59,6 @@ def test_what_is_no_record_is_refused_by_name(text: str, tmp_path: Path) -> None
         format_of(path)
 
 
-def test_a_file_that_cannot_be_opened_is_refused_by_name(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.sgf", tmp_path / "none.wolve", tmp_path, Path("x" * 5000 + ".htp")):
-        with pytest.raises(UsageError, match="cannot be read"):
-            next(read_file(path))
-
-
 def test_a_file_is_read_as_it_comes(tmp_path: Path) -> None:
     """The first game is there before the last line has been looked at."""
 

@@ -89,20 +89,6 @@ def test_refresh_takes_over_the_new_weights() -> None:
     np.testing.assert_allclose(value, expected_value, atol=1e-4)
 
 
-def test_it_is_a_snapshot_whose_answers_stay() -> None:
-    net, planes = trained_like(), random_positions(4, 4)
-    evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile("winograd"))
-    policy, value = evaluated(evaluator, planes)
-    kept = policy.copy(), value.copy()
-    with torch.no_grad():
-        for parameter in net.parameters():
-            parameter.add_(0.1)
-    np.testing.assert_array_equal(evaluated(evaluator, planes)[0], kept[0])
-    evaluated(evaluator, random_positions(4, 4, seed=1))
-    np.testing.assert_array_equal(policy, kept[0])
-    np.testing.assert_array_equal(value, kept[1])
-
-
 @pytest.mark.parametrize(("key", "name"), [("activation", "mish"), ("attention", "self")])
 def test_a_layer_without_kernel_goes_eager_with_one_warning(
     key: str, name: str, caplog: pytest.LogCaptureFixture
