@@ -234,11 +234,3 @@ def test_a_solver_that_gives_up_swaps_as_two_distance_judges(caplog: pytest.LogC
     assert np.array_equal(player.reply(cells), TwoDistancePlayer(seed=2).reply(cells))
     assert player.unsolved == 36
     assert "the solver gives up" in caplog.text
-
-
-def test_chance_takes_the_first_stone_as_often_as_it_plays_any_cell() -> None:
-    one = first_stones(2)[:1]
-    drawn = [int(RandomPlayer(seed).reply(one)[0]) for seed in range(400)]
-    counts = np.bincount(drawn, minlength=5)
-    assert counts[0] == 0
-    assert counts[1:].min() > 60

@@ -133,23 +133,6 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("moves", "answer", "note"),
-    [
-        ((1, 6), "swap-pieces", "illegal move: swap-pieces"),
-        ((1, 9), "a2", "illegal move: a2"),
-        ((), "swap-pieces", "illegal move: swap-pieces"),
-    ],
-)
-def test_by_the_swap_rule_too_an_illegal_move_loses(
-    start: Start, moves: tuple[int, ...], answer: str, note: str
-) -> None:
-    player = start(f"def genmove(words): say('{answer}')\n")
-    player.begin(3, swap=True)
-    with pytest.raises(Forfeit, match=f"^fake: {note}$"):
-        move_of(player, moves, swap=True)
-
-
-@pytest.mark.parametrize(
     ("changes", "moves", "note"),
     [
         ("def genmove(words): say('A1')", (4,), 0),
@@ -317,12 +300,6 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
 def test_what_is_no_command_line_is_refused_before_any_game(command: str, part: str) -> None:
     with pytest.raises(UsageError, match=part):
         HtpEngine(command, name="fake", start_timeout=1, move_timeout=1)
-
-
-@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_time_that_nobody_can_keep_or_that_never_ends_is_refused(seconds: float) -> None:
-    with pytest.raises(UsageError, match=f"^move_timeout={seconds}: must be above 0, up to 1e6"):
-        HtpEngine("cat", name="fake", start_timeout=1, move_timeout=seconds)
 
 
 def test_ctrl_c_while_a_program_is_asked_to_leave_leaves_none_behind(

@@ -66,22 +66,6 @@ class Recorder(NeverSwaps):
         return self.player.choose(cells, to_move)
 
 
-@pytest.mark.row("E5")
-@pytest.mark.parametrize("plies", [1, 2, 3])
-def test_every_opening_is_played_once_with_either_colour(plies: int) -> None:
-    """Paired games."""
-    first, second = Recorder(Lowest()), Recorder(Lowest(last=True))
-    result = play_match(first, second, size=4, pairs=10, seed=3, opening_plies=plies)
-    openings = distinct_openings(4, 10, plies, 3)
-    to_move = 1 if plies % 2 == 0 else -1
-    for player in (first, second):
-        at_start = [(cells, colour) for cells, colour in player.seen if np.count_nonzero(bytearray(cells)) == plies]
-        assert sorted(at_start) == sorted((opening.tobytes(), to_move) for opening in openings)
-        answers = [colour for cells, colour in player.seen if np.count_nonzero(bytearray(cells)) == plies + 1]
-        assert answers == [-to_move] * 10
-    assert result.games == 20
-
-
 def referee(first: Player, second: Player, openings: NDArray[np.int8], to_move: int) -> int:
     """Wins of the first player: the same match game by game, judged by the reference."""
     wins = 0

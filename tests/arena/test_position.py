@@ -103,12 +103,6 @@ def test_moves_of_the_main_line_are_played_and_variations_left_out() -> None:
     assert stones(replay(game, 99)) == stones(replay(game))
 
 
-def test_sizes() -> None:
-    assert board_of(first_game("(;GM[11])")) == (11, 11)
-    assert board_of(first_game("(;SZ[13:13])")) == (13, 13)
-    assert board_of(first_game("(;SZ[13:11])")) == (13, 11)
-
-
 def test_stones_are_set_up_and_taken_away() -> None:
     game = first_game("(;SZ[4]AB[a1][b1]AW[c1];AE[b1]AW[d4];B[b2])")
     position = replay(game)

@@ -176,9 +176,3 @@ def test_games_are_independent_of_those_before() -> None:
     ]
     players = [LivePlayer(CONFIG, rollouts(seed)) for seed in (1, 2)]
     assert [games_of(players[0], players[1], [opening]) for opening in OPENINGS] == fresh
-
-
-def test_an_opening_over_the_whole_game_is_followed_to_its_end() -> None:
-    player = LivePlayer(SearchConfig(simulations=8), rollouts(1))
-    player.begin(3)
-    assert player.answer([GameBoard(3, moves="b2 a1 b3 c3")])[0] in (1, 2)

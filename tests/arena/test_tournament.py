@@ -1,6 +1,5 @@
 """Tournaments: pairings, no game twice, resuming an interrupted one; and the games on disk, as a table and as SGF."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -8,10 +7,9 @@ import pytest
 from hexlit.arena.matches import ArenaGame, MatchWorker, Pair
 from hexlit.arena.tournament import COLUMNS, GameLog, Tournament, as_collection, pairings, standings
 from hexlit.errors import UsageError
-from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending
 from hexlit.hex.records.game import RecordError, as_record
-from hexlit.hex.records.sgf import read_sgf
+from hexlit.hex.records.sgf import escaped, read_sgf
 from tests.arena.stand_ins import AlwaysSwaps, Lowest, named
 
 OPENINGS = {number: (number, 15 - number // 2) for number in range(6)}
@@ -82,25 +80,6 @@ def test_a_pairing_ends_when_it_is_decided(tmp_path: Path) -> None:
     log = GameLog(tmp_path / "games.csv", 4)
     tournament(log, mode="gauntlet", every=2, decided=lambda counts: sum(counts) >= 3).play(lambda pair: None)
     assert {pairing: len(group) for pairing, group in log.pairs.items()} == {("low", "high"): 4, ("low", "also low"): 4}
-
-
-def test_a_tournament_broken_off_between_two_looks_ends_where_it_would_have(tmp_path: Path) -> None:
-    """Four pairs decide; five are not looked at, though the first half of the next block is there already."""
-    whole = GameLog(tmp_path / "whole.csv", 4)
-    settings = {"mode": "gauntlet", "every": 3, "decided": lambda counts: sum(counts) in (4, 5, 6)}
-    tournament(whole, **settings).play(lambda pair: None)
-    assert {len(group) for group in whole.pairs.values()} == {6}
-
-    def until_the_fourth(pair: Pair) -> None:
-        if len(broken.games) == 8:
-            raise KeyboardInterrupt
-
-    broken = GameLog(tmp_path / "broken.csv", 4)
-    with pytest.raises(KeyboardInterrupt):
-        tournament(broken, **settings).play(until_the_fourth)
-    again = GameLog(tmp_path / "broken.csv", 4)
-    tournament(again, **settings).play(lambda pair: None)
-    assert again.pairs == whole.pairs
 
 
 def test_standings_count_every_game_once(tmp_path: Path) -> None:
@@ -188,48 +167,6 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(text: str, tmp_
     assert path.read_text() == text
 
 
-Node = dict[str, str]
-
-
-def parsed(text: str) -> list[list[Node]]:
-    """The games of a collection without variations: nodes with their properties, one value each."""
-    games: list[list[Node]] = []
-    place = 0
-
-    def skip_blanks() -> None:
-        nonlocal place
-        while place < len(text) and text[place].isspace():
-            place += 1
-
-    skip_blanks()
-    while place < len(text):
-        assert text[place] == "("
-        place += 1
-        nodes: list[Node] = []
-        while text[place] != ")":
-            if text[place] == ";":
-                nodes.append({})
-                place += 1
-                continue
-            name = re.compile(r"[A-Z]+").match(text, place)
-            assert name
-            place = name.end()
-            assert text[place] == "["
-            place += 1
-            value = ""
-            while text[place] != "]":
-                place += text[place] == "\\"
-                value += text[place]
-                place += 1
-            place += 1
-            assert name[0] not in nodes[-1]
-            nodes[-1][name[0]] = value
-        place += 1
-        games.append(nodes)
-        skip_blanks()
-    return games
-
-
 def test_every_game_is_read_back_with_players_result_and_note() -> None:
     odd = "an [odd] na\\me; (x)"
     games = [
@@ -238,15 +175,13 @@ def test_every_game_is_read_back_with_players_result_and_note() -> None:
         ArenaGame(1, "a", odd, 1, (7,), 1, Ending.FORFEITED, "answers 'c[2]', which is \\no move"),
         ArenaGame(1, odd, "a", 0, (), -1, Ending.FORFEITED, "did not start]"),
     ]
-    read = parsed(as_collection(games, 5))
-    assert [nodes[0]["RE"] for nodes in read] == ["B+", "W+Resign", "B+Forfeit", "W+Forfeit"]
-    for nodes, game in zip(read, games, strict=True):
-        root = nodes[0]
-        assert (root["FF"], root["GM"], root["SZ"]) == ("4", "11", "5")
-        assert (root["PB"], root["PW"]) == (game.black, game.white)
-        assert [next(iter(node)) for node in nodes[1:]] == ["B", "W", "B"][: len(game.moves)]
-        assert [parse_cell(next(iter(node.values())), 5) for node in nodes[1:]] == list(game.moves)
-        assert nodes[-1].get("C", "") == game.note
+    text = as_collection(games, 5)
+    for read, game in zip(read_sgf(text.splitlines()), games, strict=True):
+        assert not isinstance(read, RecordError)
+        assert (read.size, read.black, read.white) == (5, game.black, game.white)
+        assert tuple(move.action for move in read.moves if move.action >= 0) == game.moves
+        assert read.winner == game.winner
+        assert escaped(game.note) in text
 
 
 @pytest.mark.row("E5")

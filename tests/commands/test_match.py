@@ -20,12 +20,13 @@ from hexlit.commands import match_run
 from hexlit.commands.match import arguments, main, quoted_players
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
-from hexlit.hex.notation import parse_cell
+from hexlit.hex.notation import format_moves, parse_cell
 from hexlit.hex.openings import solved_openings
+from hexlit.hex.records.game import as_record
+from hexlit.hex.records.sgf import read_sgf
 from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
-from tests.arena.test_tournament import parsed
 from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 
@@ -90,13 +91,10 @@ def test_checkpoints_folders_and_policies_meet_and_everything_of_it_is_kept(matc
             if first != second:
                 openings = [row["moves"][:5] for row in rows if (row["black"], row["white"]) == (first, second)]
                 assert len(openings) == len(set(openings)) == 8, "E5: both colours, no opening twice"
-    games = parsed((match / "games.sgf").read_text())
-    as_read = [
-        (nodes[0]["PB"], nodes[0]["PW"], nodes[0]["RE"], " ".join(cell for node in nodes[1:] for cell in node.values()))
-        for nodes in games
-    ]
+    games = [as_record(game) for game in read_sgf((match / "games.sgf").read_text().splitlines())]  # type: ignore[arg-type]
+    as_read = [(game.black, game.white, game.winner, format_moves(game.moves.tolist(), 4)) for game in games]
     assert sorted(as_read) == sorted(
-        (row["black"], row["white"], "B+" if row["winner"] == "black" else "W+", row["moves"]) for row in rows
+        (row["black"], row["white"], 1 if row["winner"] == "black" else -1, row["moves"]) for row in rows
     )
     assert not [path for path in match.rglob("*") if path.name.endswith(".tmp")]
 

@@ -1,7 +1,6 @@
 """Two-distance: against plain Python, and where the answer is known by hand."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
@@ -65,14 +64,6 @@ def test_potentials_are_those_of_the_definition(position: NDArray[np.int8]) -> N
     assert players.tolist() == expected_players
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 11, 13, 19, 26])
-def test_on_the_empty_board_every_column_is_as_far_from_the_edges(size: int) -> None:
-    """Next to an edge the distance is 1, every row further 1 more, up to where rows end at a corner."""
-    players, cells = potentials(np.zeros(size * size, np.int8))
-    assert players[0] == players[1] == size + 1
-    assert cells[0].reshape(size, size).min(1).tolist() == [size + 1] * size
-
-
 @given(undecided(sizes=(2, 9)))
 def test_potentials_have_the_symmetries_of_the_board(position: NDArray[np.int8]) -> None:
     size = round(len(position) ** 0.5)
@@ -112,11 +103,3 @@ def test_a_group_makes_neighbours_of_the_cells_around_it() -> None:
     players, potential = potentials(cells)
     assert potential[0].tolist() == [4, 3, 3, 4, FAR, 4, 3, 3, 4]
     assert players.tolist() == [3, FAR]
-
-
-def test_one_way_is_no_way() -> None:
-    """Black a1 needs a2 and a3, and White, who can take either, needs only one."""
-    cells = np.array([1, -1, 0, 0, -1, 0, 0, -1, 0], np.int8)
-    players, _ = potentials(cells)
-    assert players.tolist()[0] == FAR
-    assert players.tolist()[1] < FAR

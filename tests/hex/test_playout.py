@@ -72,9 +72,3 @@ def test_playouts_estimate_the_exact_share_of_wins_and_leave_the_board_alone(
     wins = playouts(board, to_move, count, np.uint64(key(1, size, 0, PLAYOUT)), size, room)
     assert board.tolist() == cells
     assert wins / count == pytest.approx(exact, abs=4.5 * math.sqrt(exact * (1 - exact) / count) + 1e-12)
-
-
-def test_playouts_of_a_full_board_know_its_winner() -> None:
-    room, k = np.zeros(4, np.int16), np.uint64(key(0, 0, 0, PLAYOUT))
-    assert playouts(np.array([1, -1, 1, -1], np.int8), 1, 5, k, 2, room) == 5
-    assert playouts(np.array([1, 1, -1, -1], np.int8), 1, 5, k, 2, room) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.solver import ExactSolver
-from hexlit.hex.truth import STAGES, SolvedPositions, won_positions
+from hexlit.hex.truth import SolvedPositions, won_positions
 
 
 def same(one: SolvedPositions, other: SolvedPositions) -> bool:
@@ -41,13 +41,6 @@ def test_every_number_of_stones_comes_equally_often() -> None:
     positions = won_positions(5, 100, seed=0)
     assert np.bincount(positions.stones, minlength=25).tolist() == [4] * 25
     assert positions.unsolved == 0
-
-
-def test_stages_are_thirds_of_the_numbers_of_stones() -> None:
-    positions = won_positions(4, 40, seed=0, min_stones=4)  # 4 to 15 stones
-    assert len(STAGES) == 3
-    assert (positions.stage == (positions.stones - 4) // 4).all()
-    assert set(positions.stage.tolist()) == {0, 1, 2}
 
 
 def test_the_seed_decides_the_positions() -> None:

@@ -19,13 +19,6 @@ def test_certainty_that_is_always_right_is_perfect() -> None:
     assert [b.count for b in found.bins] == [1, 0, 0, 0, 0, 0, 0, 0, 0, 3]
 
 
-def test_certainty_that_is_always_wrong_is_as_bad_as_can_be() -> None:
-    found = calibrate(np.where(WON, -1, 1).astype(np.float32), WON)
-    assert found.brier == found.calibration_error == 1.0
-    assert found.sign_accuracy == 0.0
-    assert found.log_loss == pytest.approx(-np.log(SMALLEST_CHANCE))
-
-
 def test_a_constant_gets_the_base_rates() -> None:
     """The share won as the constant chance has the Brier score of its variance, and is calibrated."""
     found = calibrate(np.full(4, 0.5, np.float32), WON)  # a chance of 0.75

@@ -103,20 +103,6 @@ def test_fp32_backend_equals_the_plain_network(
 
 
 @pytest.mark.row("A28")
-@pytest.mark.parametrize("block", ["basic", "bottleneck"])
-@pytest.mark.parametrize("size", [2, 5, 11])
-def test_fused_backend_with_squeeze_and_excitation_equals_the_plain_network(block: str, size: int) -> None:
-    net = trained_like(block=block, attention="se")
-    if fused.fused_obstacle(net):
-        pytest.skip("no fused operators on this machine")
-    evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile("fused"))
-    assert evaluator.backend == "fused"
-    planes = random_positions(8, size)
-    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
-        np.testing.assert_allclose(got, expected, atol=1e-4)
-
-
-@pytest.mark.row("A28")
 @pytest.mark.parametrize("backend", ["fused", "eager"])
 def test_bf16_backend_agrees_on_the_best_move(backend: str) -> None:
     net = trained_like()
@@ -177,15 +163,6 @@ def test_evaluator_is_a_snapshot_that_later_training_does_not_reach() -> None:
             parameter.add_(0.1)
     after, _ = evaluated(evaluator, planes)
     np.testing.assert_array_equal(before, after)
-
-
-def test_evaluator_leaves_the_network_in_training_with_its_gradients() -> None:
-    net = trained_like().train()
-    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    evaluated(NetworkEvaluator(net, size=3, swap=True, batch=2, profile=cpu_profile()), random_positions(2, 3))
-    assert net.training
-    assert all(parameter.requires_grad for parameter in net.parameters())
-    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
 
 
 @pytest.mark.parametrize("inference", ["fused", "auto"])

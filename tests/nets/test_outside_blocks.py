@@ -1,6 +1,5 @@
 """A block of another package is part of a network like hexlit's own; an unsound one is refused in one line."""
 
-import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -113,18 +112,6 @@ def test_torchs_operators_evaluate_it_and_nothing_is_said(block: str, caplog: py
     assert (evaluator.backend, caplog.records) == ("eager", [])
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 26), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-4)
-
-
-@pytest.mark.usefixtures("both")
-@pytest.mark.parametrize("backend", ["fused", "winograd"])
-def test_a_fast_backend_that_was_asked_for_says_why_it_does_not_take_it(
-    backend: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        evaluator = NetworkEvaluator(trained("gated"), size=3, swap=False, batch=2, profile=cpu_profile(backend))
-    assert evaluator.backend == "eager"
-    (record,) = caplog.records
-    assert re.search("net.block=gated .* basic and bottleneck", record.getMessage())
 
 
 @pytest.mark.usefixtures("both")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -268,16 +267,6 @@ def test_a_position_that_was_only_evaluated_has_the_policy_of_the_evaluator_on_t
     assert result.action[0] == result.policy[0].argmax()
     assert search.candidates() == []
     assert search.principal_variation() == []
-
-
-@either
-def test_decided_lines_do_not_keep_a_search_from_being_stopped(algorithm: str) -> None:
-    """Near the end no simulation needs the evaluator, and `until` is still asked."""
-    asked = count()
-    search = LiveSearch(SearchConfig(algorithm), UniformEvaluator(), size=2)
-    go_to(search, Game(2, moves=[0, 3]))
-    result = search.run(10**9, until=lambda: next(asked) > 5)
-    assert 0 < result.visits.sum() < 10**5
 
 
 @either

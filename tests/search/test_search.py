@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.solver import ExactSolver
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
@@ -128,19 +127,6 @@ def test_a_decided_position_is_refused(algorithm: str) -> None:
 @every_algorithm
 @pytest.mark.row("A25")
 @pytest.mark.row("E5")
-def test_a_position_one_move_from_its_end_stays_won(algorithm: str) -> None:
-    """By a move that ends it, or by another one that the exact solver knows to win."""
-    positions = random_positions(4, 12, 1, before_the_end=True)
-    result = _run(made(algorithm, 4, False, 12, 400), positions, RolloutEvaluator(16))
-    solver = ExactSolver(4)
-    for board, colour, move in zip(positions.cells, positions.to_move.tolist(), result.action.tolist(), strict=True):
-        wins = solver.solve(board, colour).winning_moves
-        assert move in wins, f"{move} is played, {list(wins)} win"
-
-
-@every_algorithm
-@pytest.mark.row("A25")
-@pytest.mark.row("E5")
 def test_values_are_those_of_the_player_to_move(algorithm: str) -> None:
     """A child's value enters its parent negated, once: White is lost after a stone in the middle of 3x3, and wins
     after one in the sharp corner.
@@ -169,14 +155,6 @@ def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int)
         numba.set_num_threads(threads)
         results.append(search_games(games, SearchConfig(algorithm, 40), RolloutEvaluator(4), noise=1.0, seed=3))
     assert_identical(*results)
-
-
-@every_algorithm
-@pytest.mark.parametrize("size", [2, 19])
-def test_the_smallest_and_the_largest_board_are_searched(algorithm: str, size: int) -> None:
-    result = search_games([Game(size)], SearchConfig(algorithm, 20), RolloutEvaluator(2))
-    assert result.visits.shape == (1, size * size)
-    assert result.visits.sum() == 20
 
 
 @dataclass

@@ -80,14 +80,6 @@ def test_a_forced_win_in_two_is_found(algorithm: str, evaluator: Evaluator, simu
 
 
 @pytest.mark.row("E5")
-def test_a_lost_position_has_a_negative_value(algorithm: str) -> None:
-    """A child's value enters its parent negated."""
-    games = list(positions("lost"))
-    result = search_games(games, config_of(algorithm, 400), UniformEvaluator())
-    assert (result.value < 0).all()
-
-
-@pytest.mark.row("E5")
 def test_moves_agree_with_the_solver_more_and_more_as_simulations_grow(algorithm: str) -> None:
     """On 4×4 positions with winning and losing moves."""
     random, solver = np.random.default_rng(44), ExactSolver(4, table_bits=12)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
@@ -337,18 +335,6 @@ def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
     assert_common_games_alike(one, all_of_them)
 
 
-@pytest.mark.row("E9")
-def test_each_slot_goes_on_with_its_own_numbers() -> None:
-    """No number is left out, none comes twice."""
-    records = play(games=8, positions=300)
-    longest: dict[int, list[int]] = {slot: [] for slot in range(8)}
-    for game in records:
-        longest[game % 8].append(game)
-    for slot, games in longest.items():
-        assert games[0] == slot
-        assert all(after - before == 8 for before, after in pairwise(games))
-
-
 @pytest.mark.row("A24")
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> None:
@@ -410,12 +396,6 @@ def test_a_game_carries_the_network_version_it_started_with() -> None:
     versions = [record.network_version for record in second.values()]
     assert set(versions) == {0, 7}
     assert versions.count(0) <= 8
-
-
-@pytest.mark.row("E6")
-def test_several_leaves_of_one_tree_a_call_are_refused() -> None:
-    with pytest.raises(UsageError, match="^search.leaves=4: self-play searches its games leaf by leaf"):
-        SelfPlay(GamesSettings(SelfPlayConfig(), SearchConfig(leaves=4), size=3, games=2, seed=0))
 
 
 def test_play_stops_at_its_deadline_with_the_first_position_to_learn_from() -> None:

@@ -165,15 +165,6 @@ def test_workers_find_what_one_process_finds(two: WorkerPlayers) -> None:
     assert same(found(two), found(LocalPlayer(PLACE)))
 
 
-def test_after_the_deadline_nothing_is_searched_again() -> None:
-    parts: list[NewTargets] = []
-    past = past_of(games(20, 3), 15)
-    LocalPlayer(PLACE).play(
-        RoundRequest(b"a", 20, 1, lambda *_: None, deadline=0.0, past=past, on_targets=parts.append)
-    )
-    assert not parts
-
-
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tmp_path: Path, workers: int) -> None:
     """RoundResult ahead, at once, or restored: the same games and targets (A24)."""

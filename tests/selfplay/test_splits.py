@@ -34,16 +34,6 @@ def test_no_game_is_on_both_sides_and_every_position_on_one(tmp_path: Path) -> N
 
 
 @pytest.mark.row("D1")
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
-def test_the_share_of_games_held_out_is_about_that_asked_for(tmp_path: Path, share: float) -> None:
-    records = random_games(1500, 5)
-    positions = opened(save(tmp_path / "store", records), 5)
-    for by in ("game", "opening"):
-        validation = sides(positions, records, split_games(positions, share=share, seed=SEED, by=by))[1]
-        assert abs(len(validation) / 1500 - share) < (0.04 if by == "game" else 0.08)
-
-
-@pytest.mark.row("D1")
 def test_the_side_of_a_game_depends_on_no_other_game(tmp_path: Path) -> None:
     """Nor on their order, nor on the number that the store gives it."""
     records = random_games(200, 5)

@@ -277,19 +277,6 @@ def test_a_damaged_part_is_named_in_one_line(tmp_path: Path, content: bytes) -> 
     GameStore(tmp_path).close()  # the folder is free again
 
 
-def test_a_table_of_something_else_is_no_part(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"price": [1, 2]}), tmp_path / "part-000000.parquet")
-    with pytest.raises(UsageError, match=r"part-000000\.parquet, row 1: game_id is empty"):
-        read_records(tmp_path / "part-000000.parquet")
-
-
-def test_a_part_with_numbers_that_no_game_has_is_damaged(tmp_path: Path) -> None:
-    rows = to_table([record(0)]).to_pylist()
-    pq.write_table(pa.Table.from_pylist([{**rows[0], "ending": "by magic"}], SCHEMA), tmp_path / "part-000000.parquet")
-    with pytest.raises(UsageError, match="by magic"):
-        read_records(tmp_path / "part-000000.parquet")
-
-
 def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> None:
     store = GameStore(tmp_path)
     store.append([record(0), record(1)])
@@ -320,13 +307,3 @@ def test_opening_a_store_removes_torn_parts_and_no_file_of_others(tmp_path: Path
         (tmp_path / name).write_text("text")
     GameStore(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "thesis.tmp"}
-
-
-def test_other_parquet_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
-    foreign = tmp_path / "part-abc.parquet"
-    pq.write_table(to_table([record(7)]), foreign)
-    store = GameStore(tmp_path)
-    store.append([record(1)])
-    store.close()
-    assert_same(list(GameStore(tmp_path).records()), [record(1)])
-    assert foreign.exists()

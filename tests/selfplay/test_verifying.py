@@ -8,7 +8,7 @@ import pytest
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.importing import import_games, verify_games, wrong_result
 from hexlit.selfplay.store import GameStore
-from tests.selfplay.games import DATA, GAME, SAMPLES, TURNED, needs_real_games, read, record
+from tests.selfplay.games import GAME, SAMPLES, TURNED, read, record
 
 WON = record("b1 a1 b2 a2 b3", winner=1, ending=Ending.CONNECTED)
 OPEN = record("b1 a1 b2")
@@ -81,13 +81,6 @@ def test_the_samples_and_what_is_imported_of_them_are_sound(tmp_path: Path) -> N
     import_games(read(SAMPLES), tmp_path / "store")
     verdict = verify_games(read(tmp_path / "store"))
     assert (verdict.fine, verdict.games) == (True, 6)
-
-
-@needs_real_games
-def test_the_real_tournaments_are_legal_under_their_swaps() -> None:
-    assert DATA is not None
-    verdict = verify_games(read(DATA / "olympiad_sgf"))
-    assert verdict.fine, verdict.problems
 
 
 def test_an_id_is_unique_in_its_store_alone(tmp_path: Path) -> None:

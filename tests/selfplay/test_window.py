@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending, GameRecord
@@ -206,16 +205,6 @@ def test_the_value_target_mixes_result_and_searched_value(share: float, expected
     assert by_stones.tolist() == expected
 
 
-def test_games_without_targets_do_no_harm() -> None:
-    record = random_game(3, 4, swap=False, full_share=0.0)
-    window = ReplayWindow(4, False, WindowSettings(5))
-    window.extend([record])
-    with pytest.raises(UsageError, match="no position"):
-        window.epoch(batch=4, steps=1, seed=0, epoch=0)
-    window.extend(games(3))
-    assert len(window.epoch(batch=4, steps=1, seed=0, epoch=0)[0].value) == 4
-
-
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_a_share_of_the_draws_goes_by_surprise(share: float) -> None:
     """Each position comes as often as the plain formula says, give or take one."""
@@ -397,14 +386,3 @@ def test_the_reply_is_the_next_policy_and_zero_where_the_next_search_was_fast(si
     for planes, policy, reply in zip(batch.planes, batch.policy, batch.reply, strict=True):
         assert reply.tobytes() == expected[planes.tobytes(), policy.tobytes()]
     assert 0 < np.count_nonzero(batch.reply.any(1)) == known < len(batch.reply)
-
-
-@pytest.mark.row("F6")
-def test_without_replies_a_batch_has_none() -> None:
-    records = games(10)
-    plain = ReplayWindow(4, False, WindowSettings(10**6))
-    plain.extend(records)
-    batch = plain.epoch(batch=len(plain), steps=1, seed=1, epoch=0)[0]
-    assert batch._fields == ("planes", "policy", "value")
-    others = drawn(window_with_replies(records))._asdict()
-    assert all(np.array_equal(array, others[name]) for name, array in batch._asdict().items())

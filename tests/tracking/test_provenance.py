@@ -38,14 +38,6 @@ def test_the_commit_is_that_of_the_code_and_changes_are_seen(package: Path, monk
     assert git_state() is None
 
 
-def test_an_installed_package_in_a_repository_of_the_users_has_none(package: Path) -> None:
-    git(package.parent, "init", "-q")
-    (package.parent / "own.py").write_text("")
-    git(package.parent, "add", "own.py")
-    git(package.parent, "commit", "-qm", "the user's")
-    assert git_state() is None
-
-
 def test_without_git_there_is_none(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(package))
     assert git_state() is None

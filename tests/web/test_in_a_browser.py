@@ -16,7 +16,6 @@ import pytest
 
 from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_moves
-from hexlit.web.pages import PAGE
 from tests.chromium import DESKTOP, PHONE, chromium, look_like
 
 pytestmark = pytest.mark.services
@@ -595,20 +594,6 @@ def test_the_page_fits(width: int, scheme: str, tab: Tab) -> None:
     paper = tab.js("return getComputedStyle(document.body).backgroundColor")
     light = sum(map(int, paper.removeprefix("rgb(").removesuffix(")").split(","))) > 3 * 128
     assert light == (scheme == "light")
-
-
-@pytest.mark.row("F17")
-def test_the_first_paint_needs_small_files_alone(tab: Tab, record_property: Callable[[str, object], None]) -> None:
-    tab.open()
-    tab.until(lambda: tab.js("return performance.getEntriesByName('first-contentful-paint').length") == 1)
-    paint = tab.js("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    record_property("first_contentful_paint_ms", round(paint))
-    print(f"first contentful paint: {paint:.0f} ms")
-    loaded = tab.js("return performance.getEntriesByType('resource').map(one => [one.name, one.decodedBodySize])")
-    own = [(urlsplit(name).path, size) for name, size in loaded if not name.startswith("data:")]
-    expected = ["/style.css", *(f"/{file.name}" for file in PAGE.glob("*.mjs"))]
-    assert sorted(path for path, _ in own) == sorted(expected)
-    assert sum(size for _, size in own) < 200_000
 
 
 @pytest.mark.row("F17")

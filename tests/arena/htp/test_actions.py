@@ -211,14 +211,6 @@ def test_every_command_of_the_menu_answers_for_both_colours_and_leaves_the_posit
     assert session.position is position
 
 
-def test_there_is_nothing_to_analyse_after_the_end() -> None:
-    session = session_of(2)
-    tell(session, "play b a1", "play b a2")
-    for _, command in MENU:
-        assert ask(session, f"{command} w") == "? the game is over"
-        assert ask(session, f"{command} red").startswith("?")
-
-
 @pytest.mark.parametrize("size", [3, 4])
 def test_exact_winning_moves_are_those_of_the_solved_openings(size: int) -> None:
     won = [format_cell(int(cell), size) for cell in np.flatnonzero(solved_openings(size).ravel())]

@@ -70,11 +70,6 @@ def test_colours_are_read_in_any_case(text: str, colour: int) -> None:
     assert parse_colour(text) == colour
 
 
-@pytest.mark.parametrize(("text", "move"), [("A1", 0), ("c2", 5), ("Swap-Pieces", 9), ("RESIGN", None)])
-def test_moves_are_read_in_any_case(text: str, move: int | None) -> None:
-    assert parse_move(text, 3) == move
-
-
 @given(st.text(max_size=300).map("{}!".format))
 def test_what_is_no_move_no_colour_and_no_number_is_named_in_one_printable_line(text: str) -> None:
     for parse in (parse_colour, lambda text: parse_move(text, 3), lambda text: parse_whole(text, "size", 1, 9)):

@@ -65,13 +65,6 @@ def test_stones_set_up_become_an_opening() -> None:
     assert as_record(game("w swap-pieces, b d4", setup="b a2")).moves.tolist() == [5, 25, 18]
 
 
-def test_white_may_begin_after_as_many_stones_of_either_colour_and_after_one_more_of_his() -> None:
-    even = as_record(game("w c3", setup="b a2, w e5"))
-    assert even.moves.tolist() == [24, 1, 12]
-    more = as_record(game("b c3", setup="w a2, w e5, b d4"))
-    assert more.moves.tolist() == [1, 18, 24, 12]
-
-
 @pytest.mark.parametrize(
     ("claimed", "ending", "text", "result"),
     [
@@ -119,13 +112,6 @@ def test_what_is_no_game_of_hex_is_refused_at_its_place(text: str, setup: str, r
     with pytest.raises(RecordError, match="^f:3: ") as caught:
         as_record(replace(game(text, setup), place=Place("f", 3)))
     assert caught.value.reason == reason
-
-
-@pytest.mark.parametrize("size", [-1, 0, 1, 27, 10**9])
-def test_boards_have_2_to_26_rows(size: int) -> None:
-    with pytest.raises(RecordError) as caught:
-        as_record(RecordedGame(size, ()))
-    assert caught.value.reason == "board size"
 
 
 @pytest.mark.parametrize("action", [25, 100, -6])

@@ -146,13 +146,3 @@ def test_what_follows_a_bad_game_is_read(form: RecordFormat) -> None:
 
 def replaced(one: RecordedGame | RecordError) -> object:
     return (one.size, one.moves, one.winner) if isinstance(one, RecordedGame) else None
-
-
-@pytest.mark.parametrize("text", ["((;a]SZ[11])", "((;B[a1]b]SZ[11])", "((;[a1]SZ[5])", "(;B[a1](;x]SZ[11];W[a1])"])
-def test_a_broken_node_stays_broken_when_it_turns_out_to_begin_a_game(text: str) -> None:
-    """Its game is read on after "never closed"; its property without a value was forgotten, and raised IndexError."""
-    found = list(FORMATS["sgf"].read([text], ""))
-    assert len(found) == 2
-    assert all(isinstance(game, RecordError) for game in found)
-    assert "never closed" in str(found[0]) or "no value" in str(found[0]) or "belongs to no" in str(found[0])
-    assert "never closed" not in str(found[1])

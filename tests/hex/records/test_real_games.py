@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from hexlit.hex.record import Ending
-from hexlit.hex.records.formats import FORMATS, RecordFormat, read_file
+from hexlit.hex.records.formats import read_file
 from hexlit.hex.records.game import SWAP_PIECES, SWAP_SIDES, RecordedGame, RecordError, as_record
-from tests.hex.records.games import essence, sound_games
 
 GAMES = Path(os.environ.get("HEXLIT_GAMES", Path(__file__).parents[3] / ".." / "shared" / "data"))
 WOLVE = GAMES / "wolve_10x10.txt"
@@ -68,23 +67,3 @@ def test_the_games_of_the_olympiads_are_legal_each_with_its_swap() -> None:
         if path.suffix == ".six":
             assert record.ending == Ending.CONNECTED
     assert found == SWAPPED
-
-
-@olympiad
-@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
-def test_the_games_of_the_olympiads_are_written_and_read_or_refused(form: RecordFormat) -> None:
-    written = 0
-    refused = set()
-    for path in sorted(OLYMPIAD.glob("*.sgf")):
-        (game,) = read_file(path)
-        assert isinstance(game, RecordedGame)
-        try:
-            text = form.write(game)
-        except RecordError as error:
-            refused.add(error.reason)
-            continue
-        written += 1
-        (again,) = sound_games(form, text)
-        assert essence(again) == essence(game)
-    assert refused <= {"cannot be written"}
-    assert written or form is FORMATS["wolve"]

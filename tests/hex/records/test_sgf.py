@@ -109,20 +109,6 @@ def test_points_are_set_up_one_by_one_and_as_rectangles_and_taken_away() -> None
     assert line(game.moves, 5) == "Bd4"
 
 
-def test_games_of_a_collection_are_read_apart_and_a_bad_one_does_not_hide_the_next() -> None:
-    found = read(SGF, "(;SZ[5];B[a1])(;SZ[5];B[z9])\n  junk (;SZ[5];B[b1](;SZ[5];B[c1])(;GM[1])(;SZ[5];B[d1])")
-    lines = [line(one.moves, 5) if isinstance(one, RecordedGame) else str(one) for one in found]
-    assert lines == [
-        "Ba1",
-        "f:1:23: 'z9' is no cell of a 5x5 board",
-        "f:2:3: 'junk': no game in SGF, which begins with '(;'",
-        "f:2:8: the game is never closed by ')'",
-        "Bc1",
-        "f:2:37: GM[1]: not a game of Hex, which is GM[11]",
-        "Bd1",
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "place", "part"),
     [

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records import variations
 from hexlit.hex.records.formats import FORMATS
-from hexlit.hex.records.game import RecordedGame, RecordError, as_record
+from hexlit.hex.records.game import RecordedGame, as_record
 from hexlit.hex.records.variations import Variation, main_line, read_variations, write_variations
 
 SIZE = 4
@@ -64,12 +63,6 @@ def test_the_game_at_a_place_is_read_alone() -> None:
     assert isinstance(games[1], RecordedGame)
     found = read_variations(text.splitlines(keepends=True), games[1].place)
     assert lines_of(found.nodes, SIZE) == ["c1 d2", "c1 d3"]
-
-
-def test_variations_without_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variations, "MOST_STEPS", 50)
-    with pytest.raises(RecordError, match="more than are read"):
-        read_variations([f"(;GM[11]SZ[4]{'(;B[a1];W[a2])' * 20})"])
 
 
 def test_a_file_may_nest_deeply() -> None:

@@ -163,31 +163,6 @@ def test_turned_and_colour_exchanged_positions_have_mirrored_winning_moves(size:
         assert {cells - 1 - move for move in turned.winning_moves} == moves
 
 
-@pytest.mark.parametrize("lean", ["right", "left"])
-@pytest.mark.parametrize("size", [5, 6, 7, 8])
-def test_third_row_template_holds_against_full_search(size: int, lean: str) -> None:
-    """The static edge templates are sound in every column: each intrusion loses when it is searched move by move."""
-    offsets = {
-        "right": [(0, 1), (1, -1), (1, 0), (1, 1), (2, -2), (2, -1), (2, 0), (2, 1)],
-        "left": [(0, -1), (1, -2), (1, -1), (1, 0), (2, -3), (2, -2), (2, -1), (2, 0)],
-    }[lean]
-    row = size - 3
-    for column in range(size):
-        shape = [(row + down, column + right) for down, right in offsets]
-        fits = all(0 <= right < size for _, right in shape)
-        board = np.full((size, size), -1, dtype=np.int8)
-        board[: row + 1, column] = 1
-        for down, right in shape:
-            if 0 <= right < size:
-                board[down, right] = 0
-        flat = board.ravel()
-        plain = tuple(flat.tolist())
-        assert not connected(plain, size, 1)
-        expected = brute_wins(plain, size, -1)
-        assert ExactSolver(size, table_bits=10).wins(flat, -1) == expected
-        assert not (fits and expected)
-
-
 def test_a_finished_game_has_a_winner_and_no_moves() -> None:
     board = np.zeros(9, dtype=np.int8)
     board[[1, 4, 7]] = 1
