@@ -1,40 +1,94 @@
-"""A child that never outlives its parent, by a pipe with one end in the parent alone.
+"""Child processes that never outlive this one, by a pipe with one end in the parent alone.
 
-Whenever the parent ends, the system closes its end, and the child reads the end of the file. `Lifeline` is for
-programs, `spawn_tied` for processes of `multiprocessing`.
+Whenever the parent ends, the system closes its end, and the child reads the end of the file. `Child` is for programs,
+`spawn_tied` for processes of `multiprocessing`.
 """
 
 import os
 import signal
+import subprocess
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any
 
+VARIABLE = "HEXLIT_LIFELINE"
+"""Environment variable with the number of the child's end of the pipe."""
 
-class Lifeline(ExitStack):
-    """The parent's side. Closing it while the child lives ends the child; in a `with` block it closes at its end.
+_LONGEST_QUOTE = 300
 
-    The child is started with `start_new_session=True` and `pass_fds=[lifeline.fileno()]`, is told the number, and
-    calls `die_with_parent` with it. The parent must start no processes by a bare fork, which would copy its end.
+
+class Child(subprocess.Popen[bytes]):
+    """A program that leads a process group of its own; one of hexlit's ends with this process, however that ends.
+
+    Args:
+        command: the program and its arguments; no shell reads them.
+        tied: whether it is one of hexlit's, which calls `end_with_parent`.
+        settings: as for `subprocess.Popen`.
+
+    Raises:
+        OSError: the system cannot start it.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        read, write = os.pipe()
-        self._of_child = self.enter_context(os.fdopen(read, "rb", buffering=0))
-        self.enter_context(os.fdopen(write, "wb", buffering=0))
+    def __init__(
+        self, command: Sequence[str], *, tied: bool = True, env: Mapping[str, str] | None = None, **settings: Any
+    ) -> None:
+        # This process must start no others by a bare fork, which would copy its end.
+        ours, self._line = os.pipe()
+        if tied:
+            env = {**(os.environ if env is None else env), VARIABLE: str(ours)}
+            settings["pass_fds"] = [ours, *settings.get("pass_fds", ())]
+        try:
+            super().__init__(command, env=env, start_new_session=True, **settings)
+        except BaseException:
+            os.close(self._line)
+            raise
+        finally:
+            os.close(ours)
 
-    def fileno(self) -> int:
-        """The child's end, for `subprocess.Popen(pass_fds=...)`."""
-        return self._of_child.fileno()
+    def signal_group(self, number: int) -> None:
+        """Send a signal to the program and all that it has started."""
+        with suppress(ProcessLookupError, PermissionError):  # macOS: a group of zombies alone
+            os.killpg(self.pid, number)
 
-    def started(self) -> None:
-        """Close this process's copy of the child's end, once the child has its own."""
-        self._of_child.close()
+    def ended_within(self, seconds: float) -> bool:
+        """Whether it has ended, or does so within `seconds`."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(seconds)
+        return self.returncode is not None
+
+    def end(self, request: int | None = None, seconds: float = 0.0) -> None:
+        """End it, and all that it has started: first by the signal `request`, after `seconds` by force."""
+        if request is not None and self.poll() is None:
+            self.signal_group(request)
+            self.ended_within(seconds)
+        self.signal_group(signal.SIGKILL)
+        self.wait()
+        if self._line >= 0:
+            os.close(self._line)
+            self._line = -1
+
+    @property
+    def how(self) -> str:
+        """How it has ended: `killed by SIGKILL`, `exit code 2`; empty after a success, and while it lives."""
+        code = self.poll() or 0
+        return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}" if code else ""
+
+
+def last_line(output: bytes | Path) -> str:
+    """The beginning of the last line of an output, or of a file with it, that is not blank; empty if there is none."""
+    text = (output.read_bytes() if isinstance(output, Path) else output).decode(errors="replace")
+    return next((line.strip()[:_LONGEST_QUOTE] for line in reversed(text.split("\n")) if line.strip()), "")
+
+
+def end_with_parent() -> None:
+    """Tie this process to the one that has started it as a `Child`; nothing happens in others, and in its children."""
+    if number := os.environ.pop(VARIABLE, None):
+        die_with_parent(int(number))
 
 
 def die_with_parent(descriptor: int) -> None:

@@ -19,6 +19,7 @@ from hexlit.arena.players import RESIGN, Forfeit, Player
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
+from hexlit.lifeline import Child, last_line
 from hexlit.settings import check_numbers
 
 MOST_GARBAGE = 1 << 20
@@ -30,7 +31,6 @@ QUIT_SECONDS = 1.0
 _CHUNK = 65536
 _PIPE = subprocess.PIPE
 _ERRORS_READ = 4096
-_LONGEST_QUOTE = 200
 _ANSWER = re.compile(rb"^([=?])(.*?)\n[ \t\r]*\n", re.MULTILINE | re.DOTALL)
 
 
@@ -44,9 +44,7 @@ class EngineProcess:
     def __init__(self, words: Sequence[str]) -> None:
         self._stderr = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the process
         try:
-            self._process = subprocess.Popen(
-                words, stdin=_PIPE, stdout=_PIPE, stderr=self._stderr, bufsize=0, start_new_session=True
-            )
+            self._process = Child(words, tied=False, stdin=_PIPE, stdout=_PIPE, stderr=self._stderr, bufsize=0)
         except OSError as error:
             raise Forfeit(f"cannot be started: {words[0]}: {error.strerror}") from error
         self._stdin, self._stdout = (cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout))
@@ -70,13 +68,13 @@ class EngineProcess:
         while (answer := _ANSWER.search(output)) is None:
             chunk = self._read(max(0.0, deadline - time.monotonic()))
             if chunk is None:
-                printed = f"; it printed {_last_line(output)!r}" if output else ""
+                printed = f"; it printed {last_line(output)!r}" if output else ""
                 raise Forfeit(f"no answer to {command!r} within {seconds:g} s{printed}{self._last_words()}")
             if not chunk:
                 raise Forfeit(f"{self._end()} at {command!r}{self._last_words()}")
             output += chunk
             if len(output) > MOST_GARBAGE:
-                start = _last_line(output)
+                start = last_line(output)
                 raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {start!r}")
         lines = answer[2].decode(errors="replace").replace("\r", "").split("\n")
         return answer[1] == b"=", "\n".join(line.rstrip() for line in lines).strip()
@@ -86,21 +84,17 @@ class EngineProcess:
         try:
             with contextlib.suppress(Forfeit):
                 self.ask("quit", QUIT_SECONDS)
-                self._wait()
+                self._process.ended_within(QUIT_SECONDS)
         finally:  # Ctrl-C meanwhile leaves no program behind
             self.kill()
 
     def abort(self) -> None:
         """End the program at once, from any thread: a waiting `ask` then raises `Forfeit`."""
-        self._signal(signal.SIGKILL)
+        self._process.signal_group(signal.SIGKILL)
 
     def kill(self) -> None:
         """End the program and its processes: first by a request, then by force."""
-        if self._process.poll() is None:
-            self._signal(signal.SIGTERM)
-            self._wait()
-        self._signal(signal.SIGKILL)  # the program, or processes that it has left
-        self._process.wait()
+        self._process.end(signal.SIGTERM, QUIT_SECONDS)
         for file in (self._stdin, self._stdout, self._stderr):
             file.close()
 
@@ -112,31 +106,15 @@ class EngineProcess:
 
     def _end(self) -> str:
         """The way the program has ended, once it has closed its output."""
-        self._wait()
-        status = self._process.poll()
-        if status is None:
+        if not self._process.ended_within(QUIT_SECONDS):
             return "closed its output"
-        return f"ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
+        return self._process.how or "exit code 0"
 
     def _last_words(self) -> str:
         """The last line on standard error, as part of a message."""
         self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - _ERRORS_READ))
-        line = _last_line(self._stderr.read())
+        line = last_line(self._stderr.read())
         return f"; its last words: {line}" if line else ""
-
-    def _wait(self) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(QUIT_SECONDS)
-
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: a group of zombies alone
-            os.killpg(self._process.pid, number)
-
-
-def _last_line(output: bytes) -> str:
-    """The beginning of the last line that is not blank."""
-    lines = output.decode(errors="replace").split("\n")
-    return next((line.strip()[:_LONGEST_QUOTE] for line in reversed(lines) if line.strip()), "")
 
 
 class HtpEngine(Player):

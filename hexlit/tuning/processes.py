@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.machine import RESOURCES_FILE, ProcessTree, last_device_bytes
 from hexlit.files import remove_temporary
-from hexlit.lifeline import Lifeline
+from hexlit.lifeline import Child, last_line
 from hexlit.tuning.config import SweepConfig
 from hexlit.tuning.space import quoted
 from hexlit.tuning.trial import VARIABLE, TrialTicket, named
@@ -95,30 +95,25 @@ class TrialProcess:
         """Start it; raises `NoProcessError` where the system cannot."""
         self._attempt = attempt
         self._began = time.monotonic()
-        self._lifeline = Lifeline()
-        ticket = replace(attempt.ticket, lifeline=self._lifeline.fileno())
         folder, slot = attempt.folder, attempt.slot
         arguments = [*attempt.flags, *attempt.overrides, *attempt.hydra_overrides]
         arguments += ["hydra.sweeper.storage=null"]  # the ticket has it, and no file of the trial may
         arguments += [f"hydra.run.dir={quoted(str(folder))}", "hydra.mode=RUN"]
         try:
             with (folder / CONSOLE).open("ab") as console:
-                self._process = subprocess.Popen(
+                self._process = Child(
                     [sys.executable, "-m", "hexlit", command, *arguments],
+                    env=_environment(folder, attempt.ticket),
+                    pass_fds=[] if slot is None else [slot.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
-                    env=_environment(folder, ticket),
-                    start_new_session=True,
-                    pass_fds=[self._lifeline.fileno()] + ([] if slot is None else [slot.fileno()]),
                 )
         except OSError as error:
-            self._lifeline.close()
             raise NoProcessError(error.strerror or str(error)) from error
         finally:
             if slot is not None:
                 slot.close()  # the trial's process holds it from now on
-        self._lifeline.started()
 
     def wait(self, limits: SweepConfig, stop: threading.Event) -> None:
         """Wait for the end, which comes at the `limits`, and soon after `stop` is set; the attempt notes it."""
@@ -126,17 +121,13 @@ class TrialProcess:
         try:
             attempt.failure = self._watch(limits, stop)
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            self._lifeline.close()
+            process.end()
             clean(attempt.folder)
         attempt.seconds = time.monotonic() - self._began
         if attempt.failure is not None and stop.is_set():
             attempt.interrupt()
         elif process.returncode in _SPOKEN:
-            lines = (attempt.folder / CONSOLE).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            attempt.failure = f"{attempt.failure}: {lines[-1].strip()[:300]}" if lines else attempt.failure
+            attempt.failure = ": ".join(filter(None, [attempt.failure, last_line(attempt.folder / CONSOLE)]))
 
     def _watch(self, limits: SweepConfig, stop: threading.Event) -> str | None:
         """Why the process failed, or None where its exit code is 0."""
@@ -145,15 +136,11 @@ class TrialProcess:
             with contextlib.suppress(psutil.NoSuchProcess):
                 tree = open_tree.enter_context(contextlib.closing(ProcessTree(self._process.pid)))
             while True:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    code = self._process.wait(_LOOK_EVERY)
-                    return (
-                        f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}" if code else None
-                    )
+                if self._process.ended_within(_LOOK_EVERY):
+                    return self._process.how or None
                 if stop.is_set():
-                    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
-                        self._process.send_signal(signal.SIGINT)  # lets loggers and checkpoints end properly
-                        self._process.wait(_SOFT_END)
+                    self._process.send_signal(signal.SIGINT)  # lets loggers and checkpoints end properly
+                    self._process.ended_within(_SOFT_END)
                     return "stopped"
                 with contextlib.suppress(psutil.NoSuchProcess):
                     if tree is not None:

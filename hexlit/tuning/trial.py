@@ -3,10 +3,9 @@
 import contextlib
 import json
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +49,6 @@ class TrialTicket:
     """Tells the sweep from others with the same folder's name."""
     storage_timeout: float = 0.0
     """Seconds that the trial waits for a database that does not answer: longer than its sweep does."""
-    lifeline: int | None = None
-    """File descriptor that closes when the sweep ends."""
 
     def encoded(self) -> str:
         """The ticket as text for the environment."""
@@ -190,11 +187,6 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
     failure. `micro_batch_of(error)` gives the examples that went through the network at once; None for an error that
     is not about memory.
     """
-    if ticket.lifeline is not None:
-        from hexlit.lifeline import die_with_parent
-
-        die_with_parent(ticket.lifeline)
-        os.environ[VARIABLE] = replace(ticket, lifeline=None).encoded()  # children do not have the pipe
     from hexlit.tuning.storage import StorageGoneError
 
     trial = RunningTrial(ticket)

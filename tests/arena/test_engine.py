@@ -157,9 +157,9 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
         ),
         ("def genmove(words): say('')", (4,), "answers '', which is no move on a 3x3 board"),
         ("def genmove(words): say('the best move\\nis b3')", (4,), "answers 'the best move\\nis b3', which is no move"),
-        ("def genmove(words): sys.exit(3)", (), "ended with exit status 3 at 'genmove b'"),
-        ("def genmove(words): os.kill(os.getpid(), 9)", (), "ended by signal 9 at 'genmove b'"),
-        ("def genmove(words): print('= a', end='', flush=True); sys.exit(0)", (), "ended with exit status 0"),
+        ("def genmove(words): sys.exit(3)", (), "exit code 3 at 'genmove b'"),
+        ("def genmove(words): os.kill(os.getpid(), 9)", (), "killed by SIGKILL at 'genmove b'"),
+        ("def genmove(words): print('= a', end='', flush=True); sys.exit(0)", (), "exit code 0"),
         ("raise ValueError('no model here')", (), "at 'boardsize 3 3'; its last words: ValueError: no model here"),
     ],
 )
@@ -239,7 +239,7 @@ def test_a_flood_on_standard_error_blocks_nobody_and_its_end_is_quoted(start: St
         "    sys.stderr.flush()\n"
         "    sys.exit(1)\n"
     )
-    assert note_of(player) == "ended with exit status 1 at 'genmove b'; its last words: out of ideas"
+    assert note_of(player) == "exit code 1 at 'genmove b'; its last words: out of ideas"
 
 
 def test_a_program_that_ignores_every_request_to_leave_is_killed_with_its_children(
@@ -284,7 +284,7 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
     child = _begun(player)
     os.kill(child.pid, signal.SIGKILL)
     assert _gone(child.pid)
-    with pytest.raises(Forfeit, match="fake: ended by signal 9 "):
+    with pytest.raises(Forfeit, match="fake: killed by SIGKILL "):
         player.begin(3)
     player.begin(3)
     assert move_of(player, []) == 0
