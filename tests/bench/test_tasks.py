@@ -94,9 +94,7 @@ def test_no_more_batches_are_kept_than_are_needed(profile: DeviceProfile) -> Non
 def test_all_tasks_are_closed_even_after_a_mistake(profile: DeviceProfile) -> None:
     makes = Makes(points=BATCH - 1)
     with (
-        pytest.raises(
-            UsageError, match=r"accelerator\.train_batch=16: the training data has no batch of as many point"
-        ),
+        pytest.raises(UsageError, match=r"accelerator\.train_batch=16"),
         task_trainee("line", makes, DISPLAY) as trainee,
     ):
         measure_steps(trainee, QUICK, profile)

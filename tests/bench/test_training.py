@@ -16,7 +16,6 @@ from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.bench import forward, training
 from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import Way, measure_forward, measure_ways, ways_at
-from hexlit.bench.loader import measure_games, measure_window, played_window
 from hexlit.bench.measure import Measurement, Subject
 from hexlit.bench.training import (
     advice,
@@ -25,7 +24,10 @@ from hexlit.bench.training import (
     compare,
     loss_after,
     measure_batches,
+    measure_games,
     measure_steps,
+    measure_window,
+    played_window,
     positions_trainee,
     write_accelerator,
 )
@@ -197,12 +199,12 @@ def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does()
 def test_two_devices_do_the_same_work(subject: Subject) -> None:
     """The cpu stands in for the other device, so their losses are equal."""
     profile = subject.profile
-    found = compare(subject, profile, replace(profile, train_batch=profile.train_batch))
+    found = compare(subject, [profile, replace(profile, train_batch=profile.train_batch)])
     assert [re.sub(r"[\d.]+", "N", said) for said in found.findings[:2]] == [
         f"{kind}: cpu at N times the rate of the cpu" for kind in ("forward", "training")
     ]
     assert found.findings[2] == found.findings[3]
-    alone = compare(subject, profile, None)
+    alone = compare(subject, [profile])
     assert "no accelerator" in alone.findings[-1]
     assert [one.median for one in alone.lines if one.device != "cpu"] == [None, None]
     assert all(one.detail for one in alone.lines if one.device != "cpu")

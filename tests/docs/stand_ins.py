@@ -123,7 +123,6 @@ COMMANDS: list[Whole] = [
     ),
     Whole(r"bench .*task=.*", [*MEASURES[:2], *PLAIN[1:]]),
     Whole(r"bench .*what=solver.*", ["board=4"]),
-    Whole(r"bench .*what=trials.*", refused="whole trainings side by side; tests/bench/test_trials.py runs small ones"),
     Whole(r"bench.*", ["board=3", "net.channels=8", "net.blocks=[1]", *PLAYS[:1], "selfplay.games=8", *MEASURES]),
     Whole(r"plan.*", ["hosts=4"], quick=True),
     Whole(r"doctor.*", ["compile=false"]),
