@@ -3,18 +3,15 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from omegaconf import DictConfig
 
 from hexlit.api.boards import NAMES, Board, Drawn, Picture
 from hexlit.api.interface import console_for, frame, overrides, pandas_here
 from hexlit.api.runs import Model
 from hexlit.arena.matches import ArenaGame
 from hexlit.arena.tournament import GameLog, recorded
-from hexlit.commands.application import typed
 from hexlit.commands.in_process import call
 from hexlit.commands.match import MatchConfig
 from hexlit.errors import UsageError
@@ -293,8 +290,4 @@ def match(
     from hexlit.commands.match_run import play_match
 
     with console_for(quiet) as console:
-
-        def task(config: DictConfig) -> Path:
-            return play_match(config, typed(config, MatchConfig), console)
-
-        return Match(call(task, "match", argv))
+        return Match(call("match", MatchConfig, partial(play_match, console=console), argv))

@@ -1,7 +1,6 @@
 """The command line of a Hydra application: typed again, told to Weights & Biases, and without words of no effect."""
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,14 +11,6 @@ from hexlit.training.config import LoggerConfig
 
 if TYPE_CHECKING:
     from hexlit.tracking.tracked_run import TrackedRun
-
-
-def same_command(command: str, *, without: str) -> str:
-    """`command` with the overrides it was called with, except that of the setting `without`."""
-    from hydra.core.hydra_config import HydraConfig
-
-    given = [str(override) for override in HydraConfig.get().overrides.task]
-    return f"{command} {shlex.join(one for one in given if not one.startswith(f'{without}='))}"
 
 
 def choices() -> dict[str, Any]:

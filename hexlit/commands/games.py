@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number, one_of
 
@@ -88,22 +88,9 @@ class GamesConfig(Settings):
         return [Path(str(path)) for path in named if path not in (None, "")]
 
 
-register_schema("games", GamesConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code, 1 if `verify` finds an error."""
-    ends: list[int] = []
-    return run(lambda config: ends.append(games(typed(config, GamesConfig))), "games", argv, prepare=named) or sum(ends)
-
-
 def named(argv: list[str]) -> list[str]:
     """`argv` with its first word, `import` in `hexlit games import ...`, as a setting."""
     return [f"action={argv[0]}", *argv[1:]] if argv and re.fullmatch(r"\w+", argv[0]) else argv
 
 
-def games(settings: GamesConfig) -> int:
-    """Run the action; returns the exit code."""
-    from hexlit.commands.games_run import DONE_BY
-
-    return int(DONE_BY[settings.action](settings) is False)
+main = command("games", GamesConfig, "games_run:games", prepare=named)

@@ -2,7 +2,6 @@
 
 import math
 import os
-import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
 from rich.console import Console
 
 from hexlit.accelerate.host import usable_cores
@@ -24,10 +22,9 @@ from hexlit.commands.command_line import as_json, refuse_unused, track
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
-from hexlit.commands.run_folder import settings_writer
+from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.board_svg import moves_svg
 from hexlit.reporting.match import match_page, ratings
 from hexlit.reporting.screen import Counting, Waiting
@@ -43,17 +40,16 @@ FILES = ("match.json", "games.csv", "games.sgf")
 GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", "board")
 
 
-def play_match(config: DictConfig, settings: "MatchConfig", console: Console) -> Path:
+def play_match(settings: "MatchConfig", console: Console | None = None) -> Path:
     """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
+    console = console or Console(highlight=False, stderr=settings.json)
     refuse_unused(settings, HydraConfig.get().overrides.task)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
     if settings.resume is None:  # a resumed match keeps its settings
-        settings_writer(config, folder)()
-    place = os.path.relpath(folder)
-    again = f"hexlit match {shlex.join([f'resume={place}'])}"
-    with says_how_to_continue("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
+        settings_writer(settings, folder)()
+    with resumable("hexlit match", folder):
         play(settings, specs, folder, console)
     return folder
 

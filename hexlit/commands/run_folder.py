@@ -7,8 +7,10 @@ Hydra would write `.hydra/` at every start, before any check, and a kill there l
 import contextlib
 import os
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
+from hexlit.interruption import says_how_to_continue
 from hexlit.locks import LOCK, FolderLock
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
@@ -40,8 +43,15 @@ def resumed_folder(argv: list[str]) -> Path | None:
     return Path(folders[-1]).absolute()
 
 
-def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
-    """A function that writes the settings of this command, composed as `config`, into `folder`."""
+def resumable(command: str, folder: Path) -> AbstractContextManager[None]:
+    """Within the block, an interruption says that `command` continues in `folder`."""
+    place = os.path.relpath(folder)
+    again = f"{command} {shlex.join([f'resume={place}'])}"
+    return says_how_to_continue(command, lambda: f"all so far is kept in {place}", lambda: again)
+
+
+def settings_writer(config: Any, folder: Path) -> Callable[[], None]:
+    """A function that writes the settings of this command, `config`, into `folder`."""
     from hydra.core.hydra_config import HydraConfig
 
     whole: Any = HydraConfig.instance().cfg

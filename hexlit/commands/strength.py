@@ -4,11 +4,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING, DictConfig
+from omegaconf import MISSING
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import PLACES, RayConfig
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.commands.command_line import refuse_tensorboard, refuse_unused
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
@@ -80,14 +80,6 @@ class StrengthConfig(Settings):
             raise UsageError("json=true markdown=true: choose one of them")
 
 
-register_schema("strength", StrengthConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(strength, "strength", argv, prepare=arguments)
-
-
 def arguments(argv: list[str]) -> list[str]:
     """`argv` for Hydra, with the folder; with `resume=FOLDER` the settings of that measurement, then those of `argv`.
 
@@ -97,14 +89,6 @@ def arguments(argv: list[str]) -> list[str]:
     folders = [word.removeprefix("output=").strip("'\"") for word in argv if word.startswith("output=")]
     place = [f"hydra.run.dir={quoted(folders[-1])}"] if folders and folders[-1] != "null" else []
     return resumed_arguments([*argv, *place] if resumed_folder(argv) is None else argv, MAY_CHANGE)
-
-
-def strength(config: DictConfig) -> None:
-    """Run the requested measurement, or its missing parts, save it and print it."""
-    settings = typed(config, StrengthConfig)
-    from hexlit.commands.strength_run import strength_run
-
-    strength_run(config, settings)
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
@@ -123,3 +107,6 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
     from hexlit.commands.strength_run import evaluated
 
     return evaluated(chosen)
+
+
+main = command("strength", StrengthConfig, "strength_run:strength", prepare=arguments)

@@ -1,7 +1,6 @@
 """`hexlit train`: a new run of a task, a resumed run, or a trial of a sweep."""
 
 import os
-import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +13,16 @@ from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments
-from hexlit.commands.run_folder import check, claim, requeued, resumed_arguments, resumed_folder, settings_writer
+from hexlit.commands.run_folder import (
+    check,
+    claim,
+    requeued,
+    resumable,
+    resumed_arguments,
+    resumed_folder,
+    settings_writer,
+)
 from hexlit.errors import UsageError
-from hexlit.interruption import says_how_to_continue
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
@@ -91,13 +97,11 @@ def train(config: DictConfig) -> None:
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
     if job:
         settings.resume = requeued(folder)
-    place = os.path.relpath(folder)
     if ranks().writes:  # the first line of a run comes before imports that take seconds
-        where = f"{'begins' if settings.resume is None else 'continues'} in {place}; loading PyTorch"
+        where = f"{'begins' if settings.resume is None else 'continues'} in {os.path.relpath(folder)}; loading PyTorch"
         print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
-    again = f"hexlit train {shlex.join([f'resume={place}'])}"
-    with says_how_to_continue("hexlit train", lambda: f"the run is in {place}", lambda: again):
-        train_kept(config, settings, folder, started=began)
+    with resumable("hexlit train", folder):
+        train_kept(settings, folder, started=began)
 
 
 def refuse_sweep(settings: RunConfig, right: str) -> None:
@@ -122,21 +126,16 @@ def refuse_without_effect(settings: RunConfig) -> None:
 
 
 def train_kept(
-    config: DictConfig,
-    settings: RunConfig,
-    folder: Path,
-    *,
-    console: "Console | None" = None,
-    started: float | None = None,
+    settings: RunConfig, folder: Path, *, console: "Console | None" = None, started: float | None = None
 ) -> None:
-    """Train in `folder`, and save the settings behind the composed `config` there; see `train_task`.
+    """Train in `folder`, and save the `settings` there; see `train_task`.
 
     A new run saves them at once. A resumed one does so at its first checkpoint: if it fails or is killed before, the
     folder stays unchanged. A run whose folder was removed ends at its next checkpoint.
     """
     from hexlit.commands.task_run import train_task
 
-    write_settings = settings_writer(config, folder)
+    write_settings = settings_writer(settings, folder)
     if settings.resume is None and ranks().writes:
         write_settings()
     with other_ranks(settings.accelerator.devices, folder):

@@ -158,11 +158,6 @@ def test_a_bug_keeps_its_traceback_and_has_code_1(error: Exception, capsys: pyte
     assert "HYDRA_FULL_ERROR" not in err
 
 
-def test_a_yaml_without_its_schema_is_a_bug() -> None:
-    with pytest.raises(TypeError, match="lacks the schema Sample"):
-        typed(OmegaConf.create({"board": 3}), Sample)
-
-
 @pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
 def test_control_c_is_quiet_and_130(leave: type[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
     def task(config: DictConfig) -> None:

@@ -76,17 +76,14 @@ def first_value(override: Override) -> Any:
 @pytest.fixture
 def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In this test a command parses its command line, composes and checks its settings, and does nothing more."""
-    original = application._run
+    watched = application._watched
 
     def check(config: DictConfig) -> None:
         schema = OmegaConf.get_type(config)
         assert isinstance(schema, type)
         typed(config, schema)
 
-    def run(task: Any, config_name: str, argv: list[str], prepare: Any) -> int:
-        return original(check, config_name, argv, prepare)
-
-    monkeypatch.setattr(application, "_run", run)
+    monkeypatch.setattr(application, "_watched", lambda task: watched(check))
     # Hydra copies the store of all schemas for every command, though its copy is only read.
     monkeypatch.setattr(ConfigStore, "__deepcopy__", lambda self, memo: self, raising=False)
     with contextlib.chdir(Path.cwd()):
