@@ -144,6 +144,7 @@ def run(
         Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
     """
     logging.raiseExceptions = False  # a log on a full disk is no reason for a traceback
+
     code, arguments, wants_traceback = BUG, argv, os.environ.get("HYDRA_FULL_ERROR") == "1"
     try:
         arguments = prepare(argv)

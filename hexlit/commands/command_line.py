@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydra.core.hydra_config import HydraConfig
+
 from hexlit.errors import UsageError
 from hexlit.training.config import LoggerConfig
 
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 def choices() -> dict[str, Any]:
     """Choices of the command line: overrides, the experiment, and the option of every group; empty outside of Hydra."""
-    from hydra.core.hydra_config import HydraConfig
-
     if not HydraConfig.initialized():
         return {}
     hydra = HydraConfig.get()

@@ -13,8 +13,6 @@ ACTIONS = ("import", "export", "show", "stats", "verify")
 FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
 """Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write them."""
 DUPLICATES = ("symmetric", "exact", "keep")
-ON_ERROR = ("skip", "stop")
-WINNERS = ("black", "white")
 ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
 
 
@@ -30,13 +28,13 @@ class GamesConfig(Settings):
     """Import: folder of the store. Export: file."""
     duplicates: str = one_of(DUPLICATES, "symmetric")
     """Import: equal games to drop. symmetric (also those turned by 180 degrees), exact, keep (none)."""
-    on_error: str = one_of(ON_ERROR, "skip")
+    on_error: str = one_of(("skip", "stop"), "skip")
     """Import: treatment of unreadable games. skip (and count them), or stop."""
     format: str | None = one_of(FORMATS, None)
     """Export: name of the format. None: from the name of target."""
     size: int | None = number(None, "[2, inf)")
     """Export, stats: rows of the board; only games on such boards. None: all games."""
-    winner: str | None = one_of(WINNERS, None)
+    winner: str | None = one_of(("black", "white"), None)
     """Export, stats: winner; only games that it won. None: all games."""
     ending: str | None = one_of(ENDINGS, None)
     """Export, stats: ending; only such games. None: all games."""

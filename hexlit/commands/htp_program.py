@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # torch and the kernels are imported only when the program pl
     from hexlit.arena.htp.protocol import Incoming
     from hexlit.arena.thinker import MakeEvaluator
 
-PLAYERS = ("network", "rollouts", "uniform")
-
 BOARD_WITHOUT_NETWORK = 11
 
 
@@ -32,7 +30,7 @@ BOARD_WITHOUT_NETWORK = 11
 class HtpConfig(PlaySettings):
     """Settings of `hexlit htp`."""
 
-    player: str = one_of(PLAYERS, "network")
+    player: str = one_of(("network", "rollouts", "uniform"), "network")
     """Judge of positions: network (of `checkpoint`), rollouts (random playouts) or uniform (no judgement)."""
     checkpoint: str | None = None
     """Checkpoint of the network, the folder of its run, or a packaged network such as `hexlit:small`. Null is the

@@ -1,7 +1,5 @@
 """Reports written beside their subjects: a run of any task, a match, a strength run, or several runs."""
 
-import csv
-import io
 import logging
 import os
 from collections.abc import Sequence
@@ -9,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from hexlit.arena.tournament import GameLog, recorded
 from hexlit.commands.tasks import found, known_tasks
 from hexlit.errors import UsageError
 from hexlit.files import read_json, write_text_atomic
-from hexlit.hex.notation import parse_moves
-from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.record import GameRecord
+from hexlit.hex.records.game import as_record
 from hexlit.reporting.comparison import ComparedRun, comparison_page
 from hexlit.reporting.html import render
 from hexlit.reporting.match import match_page
@@ -142,17 +139,9 @@ def match_report(folder: Path) -> Page:
 
 
 def games_of(path: Path, size: int) -> list[GameRecord]:
-    """The games of a match, in the order of its file; none without a file."""
-    if not path.is_file():
-        return []
-    games = []
-    for number, row in enumerate(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))):
-        moves = parse_moves(row["moves"], size)
-        facts: dict[str, Any] = {name: row[name] for name in ("black", "white")}
-        facts |= {"winner": 1 if row["winner"] == "black" else -1, "ending": Ending(row["ending"])}
-        facts |= {"game_id": number, "size": size, "swap": size**2 in moves, "opening": int(row["opening"])}
-        games.append(GameRecord(moves=np.array(moves, np.int16), **facts))
-    return games
+    """The games of a match, by players and pairs; none without a file."""
+    games = GameLog(path, size).games if path.is_file() else []
+    return [as_record(recorded(one, size), number) for number, one in enumerate(games)]
 
 
 def write_comparison(

@@ -11,9 +11,11 @@ import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
@@ -51,13 +53,12 @@ def resumable(command: str, folder: Path) -> AbstractContextManager[None]:
 
 
 def settings_writer(config: Any, folder: Path) -> Callable[[], None]:
-    """A function that writes the settings of this command, `config`, into `folder`."""
-    from hydra.core.hydra_config import HydraConfig
-
+    """A function that writes the settings of this command, `config`, into `folder` at its first call."""
     whole: Any = HydraConfig.instance().cfg
     contents = {"config.yaml": config, "hydra.yaml": whole, "overrides.yaml": whole.hydra.overrides.task}
     texts = {name: OmegaConf.to_yaml(content) for name, content in contents.items()}
 
+    @cache
     def write() -> None:
         for name, text in texts.items():
             write_text_atomic(folder / SETTINGS / name, text)
@@ -94,16 +95,10 @@ def resumed_arguments(argv: list[str], may_change: Sequence[str] = ()) -> list[s
     later = [argument for argument in argv if not argument.startswith("resume=")]
     for argument in later:
         if may_change and not argument.startswith(("-", *may_change)):
-            begins = ", ".join(may_change)
-            raise UsageError(
-                f"{argument}: {folder} continues with its own settings; what may change begins with {begins}"
-            )
+            rule = f"what may change begins with {', '.join(may_change)}"
+            raise UsageError(f"{argument}: {folder} continues with its own settings; {rule}")
     earlier = [override for override in read_overrides(folder) if not override.startswith("resume=")]
     return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
-
-
-_OF_A_RUN = ("checkpoints", "phases.csv")
-"""Names in the folder of a run that has begun."""
 
 
 def requeued(folder: Path) -> str | None:
@@ -111,9 +106,8 @@ def requeued(folder: Path) -> str | None:
 
     Slurm does so after a job's time limit, or the loss of its machine.
     """
-    restarts = os.environ.get("SLURM_RESTART_COUNT", "0")
-    again = restarts.isdecimal() and int(restarts) > 0
-    return str(folder) if again and any((folder / name).exists() for name in _OF_A_RUN) else None
+    begun = (folder / "checkpoints").exists() or (folder / "phases.csv").exists()
+    return str(folder) if begun and int(os.environ.get("SLURM_RESTART_COUNT", "0")) > 0 else None
 
 
 OWN_SWEEPER = "optuna"

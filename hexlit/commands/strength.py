@@ -17,7 +17,6 @@ from hexlit.settings import Settings, check_word, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
-KINDS = ("truth", "search")
 MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger", "where=", "workers=", "ray.")
 """Beginnings of the overrides that a resumed measurement takes."""
 _OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}
@@ -30,7 +29,7 @@ class StrengthConfig(Settings):
 
     checkpoint: str = MISSING
     """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
-    what: str = one_of(KINDS, "truth")
+    what: str = one_of(("truth", "search"), "truth")
     """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `search`:
     strength and cost of searches."""
     board: int | None = number(None, BOARDS)

@@ -2,10 +2,11 @@
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from hexlit.accelerate.ranks import ranks
@@ -27,6 +28,7 @@ from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
+from hexlit.tuning.trial import ticket_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,10 +73,6 @@ def best_arguments(argv: list[str]) -> list[str]:
 def train(config: DictConfig) -> None:
     """Train with the composed configuration."""
     began = time.monotonic()
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-
-    from hexlit.tuning.trial import ticket_of
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     ticket = ticket_of(os.environ)
@@ -106,8 +104,6 @@ def train(config: DictConfig) -> None:
 
 def refuse_sweep(settings: RunConfig, right: str) -> None:
     """Refuse the settings of a sweep for a single run; `right` is the command for sweeps."""
-    from hydra.core.hydra_config import HydraConfig
-
     chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
     asked = {f"sweep={chosen}": chosen != "none", "sweep.resume=true": settings.sweep.resume}
     for what, is_asked in (asked | {"sweep.join=true": settings.sweep.join}).items():
@@ -117,8 +113,6 @@ def refuse_sweep(settings: RunConfig, right: str) -> None:
 
 def refuse_without_effect(settings: RunConfig) -> None:
     """Refuse overrides without effect under the other settings."""
-    from hydra.core.hydra_config import HydraConfig
-
     for override in HydraConfig.get().overrides.task:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]
         if section in settings.without_effect:
@@ -138,17 +132,11 @@ def train_kept(
     write_settings = settings_writer(settings, folder)
     if settings.resume is None and ranks().writes:
         write_settings()
-    with other_ranks(settings.accelerator.devices, folder):
-        train_task(settings, folder, started=started, console=console, saved=after_the_first(write_settings))
-
-
-def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:
-    """Calls `write_settings` at the first checkpoint of a run."""
-    first = iter([write_settings])
 
     def saved(path: Path) -> None:
         check()
         if path.name == "last.ckpt":
-            next(first, lambda: None)()
+            write_settings()
 
-    return saved
+    with other_ranks(settings.accelerator.devices, folder):
+        train_task(settings, folder, started=started, console=console, saved=saved)

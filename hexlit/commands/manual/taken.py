@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 import yaml
 from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from omegaconf import DictConfig, OmegaConf
 
@@ -157,7 +157,7 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
         elif name == "bench":
             chosen |= {"task": "", "experiment": ""}  # each makes it compose another file
         order = sorted(chosen, key=lambda group: (group not in FIRST, group.startswith("hydra/"), group))
-        groups = tuple(_group(group, chosen[group], values, settings, folders) for group in order)
+        groups = tuple(_group(group, chosen[group], values, settings) for group in order)
     header, (examples, _, _) = inspect.cleandoc(values["hydra"]["help"]["header"]), head(_text(command, values))
     return Taken(command, header, examples, tuple(settings.values()), sections, groups)
 
@@ -217,9 +217,12 @@ def _classes(module: str) -> Mapping[str, ast.ClassDef]:
     return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 
-def _group(name: str, chosen: str, values: Values, settings: Mapping[str, Setting], folders: list[str]) -> Group:
+def _group(name: str, chosen: str, values: Values, settings: Mapping[str, Setting]) -> Group:
     """The group, with those of its options that suit the settings and choices in use."""
-    known = GlobalHydra.instance().config_loader().get_group_options(name, overrides=folders)
+    places, store = [folder.joinpath(name) for folder in _folders(values)], ConfigStore.instance()
+    paths = [path.name for place in places if place.is_dir() for path in place.iterdir()]
+    paths += store.list(name) if store.get_type(name) is ObjectType.GROUP else []
+    known = sorted({path.removesuffix(".yaml") for path in paths if path.endswith(".yaml")})
     if name in SWEEP_GROUPS:
         known = sorted({*known, *(one.rpartition("/")[2] for one in OTHERS if one.startswith(f"{name}/"))})
         options_of = {one: _of_option(name, one, values, in_use=one == chosen) for one in known}
@@ -268,12 +271,14 @@ def _of_option(group: str, option: str, values: Values, *, in_use: bool = False)
 
 def _text(name: str, values: Values) -> str:
     """The text of a YAML file, such as `net/small`, in the folders that were searched; empty where there is none."""
+    paths = (folder.joinpath(f"{name}.yaml") for folder in _folders(values))
+    return next((path.read_text(encoding="utf-8") for path in paths if path.is_file()), "")
+
+
+def _folders(values: Values) -> Iterator[Traversable]:
     for source in values["hydra"]["runtime"]["config_sources"]:
         if source["schema"] in ("pkg", "file"):
-            path = (files if source["schema"] == "pkg" else Path)(source["path"]).joinpath(f"{name}.yaml")
-            if path.is_file():
-                return path.read_text(encoding="utf-8")
-    return ""
+            yield (files if source["schema"] == "pkg" else Path)(source["path"])
 
 
 @cache
