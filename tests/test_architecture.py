@@ -317,20 +317,6 @@ def test_a_task_beside_hex_is_known_to_the_table_of_tasks_alone() -> None:
     assert NAMES_TASKS <= set(others) < set(modules())  # under these names
 
 
-def test_a_word_is_found_in_a_name_and_a_text_and_not_in_a_docstring_or_inside_another_word() -> None:
-    source = '''
-"""A game."""
-from hexlit.hex import Board
-LEADERBOARD = f"a {1} leaderboard of hexlit"
-class Row:
-    policy_loss: float
-    """Of a board."""
-    def isHexBoard(self, strength=1): return "strength.score"
-'''
-    found = [text for _, text in names_and_texts(ast.parse(source)) if words_of(text) & WORDS_OF_A_TASK]
-    assert sorted(found) == ["isHexBoard", "policy_loss", "strength", "strength.score"]
-
-
 def test_imports_run_downwards_only() -> None:
     wrong = [
         f"{name} imports {target}"
@@ -459,13 +445,6 @@ def code_lines(text: str) -> int:
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
                 lines.difference_update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
     return len(lines)
-
-
-def test_code_lines_leave_out_what_is_no_code() -> None:
-    source = (
-        '"""A module."""\n\nimport ast  # why\n\n\ndef f() -> str:\n    """Doc.\n    """\n    return """a\n    b"""\n'
-    )
-    assert code_lines(source) == 4
 
 
 @pytest.mark.row("F15")

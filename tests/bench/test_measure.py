@@ -1,11 +1,9 @@
 """Medians, spreads and what does not count; reports in three forms."""
 
-import io
 import json
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
@@ -13,7 +11,7 @@ from hexlit.bench import measure
 from hexlit.bench.config import BenchConfig
 from hexlit.bench.measure import Measurement, Report, measure_rate
 from hexlit.reporting.bench import bench_page
-from hexlit.reporting.text import markdown, show
+from hexlit.reporting.text import markdown
 
 
 class Clock:
@@ -87,13 +85,3 @@ def test_markdown_is_a_table_with_the_findings_below() -> None:
     assert "no MPS device is found" in table[3]
     assert "bf16 is faster" in lines
     assert "torch 2.13.0" in lines[0]
-
-
-@pytest.mark.parametrize("width", [80, 200])
-def test_the_table_for_people_shows_the_same(width: int) -> None:
-    console = Console(file=io.StringIO(), width=width, record=True)
-    show(bench_page(report()), console)
-    out = console.export_text()
-    assert "1,234" in out
-    assert "bf16 is faster" in out
-    assert ("quartiles" in out) is (width == 200)

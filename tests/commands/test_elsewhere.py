@@ -57,24 +57,6 @@ def test_the_games_are_those_of_a_match_here_also_when_a_process_is_lost_and_whe
     assert sum(len(block.openings) for block in begun) == 13, "nothing is played a second time"
 
 
-def test_every_task_has_a_block_and_the_games_are_the_same(
-    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = ("players=[random,two_distance]", "board=4", "pairs=5", "report=false")
-    played(tmp_path / "here", *settings)
-    inner, begun = MatchWorker.play, []
-
-    def play(self: MatchWorker, block: Block) -> Any:
-        begun.append(len(block.openings))
-        return inner(self, block)
-
-    monkeypatch.setattr(MatchWorker, "play", play)
-    played(tmp_path / "there", *settings, "where=ray", "workers=3")
-    assert sorted(begun) == [1, 2, 2]
-    here, there = ((tmp_path / name / "run" / "games.csv").read_bytes().splitlines() for name in ("here", "there"))
-    assert sorted(here) == sorted(there)
-
-
 @pytest.mark.parametrize(
     ("settings", "meetings", "expected"),
     [

@@ -149,16 +149,6 @@ def test_the_settings_of_the_command_line_are_shown(capsys: Captured) -> None:
     assert "best: runs/quick " in out
 
 
-def test_a_word_after_the_flag_is_told_in_full(capsys: Captured) -> None:
-    assert main(["train", "net=se", "--help", "net", "seed"]) == 0
-    out = capsys.readouterr().out
-    assert "* se" in out
-    assert "net.block: basic" in out
-    assert "1x1, 3x3, 1x1 at half the channels" in " ".join(out.split())
-    assert "seed: 1" in out
-    assert "trainer" not in out
-
-
 @pytest.mark.parametrize("name", ["sampler", "pruner", "launcher", "hydra/sweeper"])
 def test_a_group_of_hydra_is_told_with_the_settings_of_each_option(name: str, capsys: Captured) -> None:
     assert main(["train", "--help", name]) == 0
@@ -190,14 +180,6 @@ def test_every_value_of_a_pruner_is_an_argument_of_its_class_and_has_a_meaning()
         known = inspect.signature(getattr(optuna.pruners, target.rpartition(".")[2])).parameters
         assert {one.key.removeprefix("hydra.sweeper.pruner.").partition(".")[0] for one in own} <= {*known}
         assert [one.key for one in own if not one.meaning] == []
-
-
-@pytest.mark.parametrize("word", ["help", "--help"])
-def test_hexlit_help_command_is_the_same(word: str, capsys: Captured) -> None:
-    assert main([word, "solve"]) == 0
-    first = capsys.readouterr().out
-    assert main(["solve", "--help"]) == 0
-    assert capsys.readouterr().out == first
 
 
 def test_neither_help_nor_completion_imports_anything_heavy() -> None:

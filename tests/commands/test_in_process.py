@@ -113,8 +113,6 @@ def test_the_folder_has_a_log_and_warnings_go_the_callers_way(caplog: pytest.Log
     ("argument", "message"),
     [
         ("trainer.max_epoch=3", "unknown key 'trainer.max_epoch': did you mean 'trainer.max_epochs'"),
-        ("net=nonsense", "net=nonsense: there is no such option"),
-        ("board=four", "board=four: Value 'four' of type 'str' could not be converted to Integer"),
         ("--multirun", "LexerNoViableAlt"),
     ],
 )

@@ -16,12 +16,10 @@ from hexlit.commands import run_folder
 from hexlit.commands.application import machine_error
 from hexlit.commands.export import main as export
 from hexlit.commands.games import main as games
-from hexlit.commands.train import after_the_first
 from hexlit.commands.train import main as train
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable
-from hexlit.tuning.trial import TrialTicket, ticket_of
 
 
 @pytest.fixture(autouse=True)
@@ -30,12 +28,6 @@ def _own_handlers() -> Iterator[None]:
     before = logging.root.handlers[:]
     yield
     logging.root.handlers[:] = before
-
-
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.ENOENT, errno.ENAMETOOLONG])
-def test_an_error_that_names_a_file_is_told(code: int) -> None:
-    told = machine_error(OSError(code, os.strerror(code), "/runs/summary.json"))
-    assert str(told) == f"/runs/summary.json: cannot be read or written ({os.strerror(code)})"
 
 
 def test_what_caused_another_error_is_told_and_a_bug_is_none() -> None:
@@ -70,7 +62,7 @@ def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp
     try:
         shutil.rmtree(folder)
         with pytest.raises(UsageError, match="the folder was removed while this command was at work in it"):
-            after_the_first(lambda: None)(folder / "last.ckpt")
+            run_folder.check()
         folder.mkdir()
         (folder / ".lock").touch()  # another one's
         with pytest.raises(UsageError, match="was removed"):
@@ -88,12 +80,6 @@ def test_an_odd_value_that_hydra_stumbles_over_is_told_in_one_line(
     err = capfd.readouterr().err
     assert "accelerator=[[[]]]: " in err
     assert err.count("\n") == 1, err
-
-
-def test_the_variable_of_a_trial_holds_its_ticket() -> None:
-    assert ticket_of({}) is None
-    ticket = TrialTicket(None, "f", "s", 1, 2, ["a"], "m", None, None, 1, "g", "i")
-    assert ticket_of({"HEXLIT_TRIAL": ticket.encoded()}) == ticket
 
 
 GARBAGE = [

@@ -110,15 +110,3 @@ def test_ctrl_c_ends_the_watching_with_its_result(target: subprocess.Popen[bytes
     assert (watcher.returncode, err) == (0, "")
     assert "interrupted · " in out
     assert "parallel trials" in out
-
-
-@pytest.mark.row("D17")
-def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
-    """A watcher of hundreds of megabytes would take the memory that it measures."""
-    program = (
-        "import sys; from hexlit.cli import main; "
-        f"code = main(['monitor', 'pid={target.pid}', 'duration=0.12', 'interval=0.1']); "
-        "print([name for name in ('torch', 'numba', 'lightning') if name in sys.modules], code)"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[] 0"

@@ -6,32 +6,12 @@ from pathlib import Path
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands.report_files import kind_of, newest
-from hexlit.errors import UsageError
 from tests.reporting.documents import checked, make_match, make_run
 
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def test_a_folder_is_known_by_its_files() -> None:
-    assert kind_of(make_run(Path("a"))) == "run"
-    assert kind_of(make_match(Path("b"))) == "match"
-    Path("c").mkdir()
-    with pytest.raises(UsageError, match="folder=c: holds no run, sweep, match or strength run"):
-        kind_of(Path("c"))
-    with pytest.raises(UsageError, match="folder=d: there is no such folder"):
-        kind_of(Path("d"))
-
-
-def test_the_newest_of_any_kind_is_found() -> None:
-    with pytest.raises(UsageError, match="no run and no sweep below runs"):
-        newest(Path("runs"))
-    make_run(Path("runs/tiny/a"))
-    made = make_match(Path("runs/match/b"))
-    assert newest(Path("runs")) == made
 
 
 @pytest.mark.row("F13")

@@ -189,10 +189,3 @@ def test_matches_and_strength_runs_refuse_tensorboard(
         assert match(["players=[random,random]", "logger=tensorboard"]) == 2
         assert strength(["checkpoint=a.ckpt", "logger=tensorboard"]) == 2
     assert capsys.readouterr().err.count("logger=tensorboard: there are no epochs to draw here") == 2
-
-
-def test_a_match_logs_nothing_unless_asked(folder: Path, tmp_path: Path) -> None:
-    with as_a_process(tmp_path):
-        players = f"players=[checkpoint={folder / 'run'} simulations=2,random]"
-        assert match([players, "pairs=1", "accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=match"]) == 0
-    assert not (tmp_path / "match" / "wandb").exists()

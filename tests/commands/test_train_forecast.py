@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,10 @@ import pyarrow.csv as pacsv
 import pytest
 import torch
 from hydra import compose, initialize_config_module
-from omegaconf import OmegaConf
 
 from hexlit.commands import predict as predict_command
 from hexlit.commands import tasks
 from hexlit.commands.train import main
-from hexlit.extras import install
-from hexlit.tasks import run_config
 from hexlit.tasks.forecast.evaluation import error_table, load_forecaster
 from hexlit.tasks.forecast.module import ForecastDataModule
 from tests.commands.preloaded import HEXLIT, run_apart
@@ -176,20 +173,6 @@ def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(wh
     )
 
 
-def test_what_is_printed_is_nowhere_cut(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    run = train(tmp_path, table, "trainer.max_epochs=1", "figures=0")
-    said = capsys.readouterr().out.partition("wall time")[2]
-    assert "…" not in said
-    assert max(map(len, said.splitlines())) <= 80
-    model = next(row for row in summary_of(run)["test"] if (row["forecaster"], row["horizon"]) == ("model", "all"))
-    overall = next(line.split() for line in said.splitlines() if line.startswith("all") and "%" not in line)
-    assert overall[1] == f"{model['mae']:.3g}"
-    assert not (run / "forecasts.svg").exists()
-
-
 def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table: Path, tmp_path: Path) -> None:
     arguments = [*SMALL, "logger=csv", f"data.path={table}", "hydra.run.dir=run"]
     killed = run_apart(DIES, *arguments, folder=tmp_path)
@@ -234,29 +217,6 @@ MISTAKES = [
     (["data.targets=[heat]"], "heat"),
     (["board=5"], "board"),
 ]
-
-
-@pytest.mark.parametrize(("overrides", "expected"), MISTAKES)
-def test_a_mistake_is_one_line(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], overrides: Sequence[str], expected: str
-) -> None:
-    assert call(tmp_path, *SMALL, "logger=csv", f"data.path={table}", *overrides) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert line.startswith("hexlit train: ")
-    assert expected in line
-
-
-def test_without_the_package_of_the_weather_one_line_says_how_to_get_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_config, "find_spec", lambda name: None)
-    assert call(tmp_path, "task=forecast", "logger=csv") == 2
-    shown = capsys.readouterr()
-    (line,) = shown.err.strip().splitlines()
-    assert install("forecast") in line
-    assert "data.path=FILE" in line
-    assert shown.out == ""
-    assert list(tmp_path.iterdir()) == []
 
 
 def predict(folder: Path, *arguments: object) -> int:
@@ -352,22 +312,3 @@ def test_a_sweep_prunes_and_never_looks_at_the_test_set(swept: Path, whole: Path
     for trial in swept.glob("trial-*"):
         assert "test" not in summary_of(trial)
         assert not (trial / "forecasts.svg").exists()
-
-
-def test_the_best_trial_is_trained_in_full_and_tested(swept: Path, tmp_path: Path) -> None:
-    assert call(tmp_path, f"+best={swept}", "trainer.max_epochs=1", "hydra.run.dir=run") == 0
-    config = OmegaConf.load(tmp_path / "run" / ".hydra" / "config.yaml")
-    assert (config.task, config.optimizer.lr, config.net.hidden) == ("forecast", 1e-2, 8)
-    assert "test" in summary_of(tmp_path / "run")
-
-
-def test_a_run_out_of_time_says_how_to_continue(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = train(tmp_path, table, "trainer.max_time=00:00:01", "trainer.max_epochs=100000", "trainer.patience=null")
-    said = capsys.readouterr().out.rstrip().splitlines()
-    assert said[-1] == "To continue to its end: hexlit train resume=run trainer.max_time=null"
-    assert said[-2].startswith("trainer.max_time ended the run after ")
-    assert "mae" in said[-2]
-    assert "strength" not in said[-2]
-    assert summary_of(run)["ending"]["why"] == "trainer.max_time"
