@@ -14,8 +14,8 @@ from hexlit.arena.matches import ArenaGame
 from hexlit.arena.tournament import GameLog, recorded
 from hexlit.commands.in_process import call
 from hexlit.commands.match import MatchConfig
+from hexlit.commands.report_files import MATCH, document_of
 from hexlit.errors import UsageError
-from hexlit.files import read_json
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.game import RecordError, as_record
@@ -207,9 +207,7 @@ class Match:
             UsageError: there is none, or it has not come to its end.
         """
         self.folder = Path(folder)
-        self.document = read_json(self.folder / "match.json")
-        if not self.document:
-            raise UsageError(f"{self.folder}: no match that has come to its end (it has no match.json)")
+        self.document = document_of(self.folder, MATCH)
 
     @property
     def ratings(self) -> "pd.DataFrame":

@@ -20,7 +20,6 @@ MEASUREMENTS = {
     "selfplay": "play:measure_selfplay",
     "loader": "training:measure_loaders",
     "workers": "play:measure_workers",
-    "leaves": "play:measure_leaves",
     "batch": "training:measure_batches",
     "compare": "training:compare_devices",
     "solver": "play:measure_solver",

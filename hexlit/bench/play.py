@@ -15,7 +15,7 @@ import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of, measure_rate, name_of, short
+from hexlit.bench.measure import Measurement, Outcome, Subject, line_of, measure_rate, name_of, short
 from hexlit.bench.training import measure_window
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
@@ -38,7 +38,6 @@ OPENINGS_UP_TO, REPEATED_UP_TO = 7, 6
 MOST = 20
 """A search without an ingredient is ended when it takes this many times the nodes of the whole."""
 SEARCHED_GAMES = 256
-LEAVES = (1, 4, 8, 16)
 COUNTS = (1, 2, 4)
 """Numbers of processes at a time, one line each."""
 SIDE_BY_SIDE, SAMPLE = 16, 64
@@ -159,44 +158,6 @@ def measure_search(subject: Subject) -> Outcome:
         lines += [measure(algorithm, count, threads) for algorithm in ALGORITHMS for count in (32, 200)]
     numba.set_num_threads(before)
     return Outcome(lines)
-
-
-def measure_leaves(subject: Subject) -> Outcome:
-    """Simulations per second of one game after another, by leaves per call.
-
-    Twice: with virtual loss alone, and with root batching. Each line has its ratio to the first, which has one leaf.
-    """
-    ways = [(leaves, root_batch) for root_batch in (False, True) for leaves in LEAVES if leaves > 1 or not root_batch]
-    first, *lines = (
-        _measure_leaves(subject, replace(subject.config.search, leaves=leaves, root_batch=root_batch))
-        for leaves, root_batch in ways
-    )
-    return Outcome([first, *(beside(line, first.median, "{ratio:.2f} times the rate of 1 leaf") for line in lines)])
-
-
-def _measure_leaves(subject: Subject, config: SearchConfig) -> Measurement:
-    size, profile, evaluator = subject.config.board, subject.profile, subject.evaluator(config.leaves)
-    search = TreeSearch(config, size=size, games=1)
-    colours, cells = np.array([1, -1, 1, -1], np.int8), np.zeros((4, size * size), np.int8)
-    for stones, cell in enumerate(np.random.default_rng(0).permutation(size * size)[:3], start=1):
-        cells[stones:, cell] = colours[stones - 1]
-    turn = 0
-
-    def searches() -> float:
-        nonlocal turn
-        search.run(cells[turn % 4, None], colours[turn % 4, None], evaluator)
-        turn += 1
-        return config.simulations
-
-    leaves = f"{config.leaves} {'root moves' if config.root_batch else 'leaves'}" if config.leaves > 1 else "1 leaf"
-    what = f"{config.algorithm}, {config.simulations} simulations, one game, {subject.net_name}: {leaves} a call"
-    line = measure_rate(subject.config, searches, what, "simulations/s", profile, name_of(evaluator))
-    calls, used = search.evaluator_calls / turn, search.rows_used / (search.evaluator_calls * search.rows)
-    return replace(
-        line,
-        milliseconds=1000 * config.simulations / line.median if line.median else None,
-        detail=f"{calls:.1f} calls a move, {used:.0%} of their rows used",
-    )
 
 
 def measure_selfplay(subject: Subject) -> Outcome:

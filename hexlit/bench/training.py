@@ -88,10 +88,9 @@ class Trainee:
 
 def positions_trainee(subject: Subject, data: Iterable[Any] | None = None) -> Trainee:
     """Copies of the network, trained on the batches of `data`, or on random positions."""
-    size = subject.config.board
 
     def set_up(profile: DeviceProfile) -> tuple[HexModule, Iterable[Any]]:
-        return _copy(subject, profile), batches_of(size, profile.train_batch) if data is None else data
+        return _copy(subject, profile), data or batches_of(subject.config.board, profile.train_batch)
 
     return Trainee(subject.net_name, "positions", set_up)
 
@@ -234,10 +233,9 @@ def endless(batches: Iterable[Any]) -> Iterator[Any]:
 
 def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
     """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
-    parts = ("enable_checkpointing", "enable_progress_bar", "enable_model_summary")
-    quiet: dict[str, Any] = dict.fromkeys(("logger", *parts), False)
-    where: dict[str, Any] = {"accelerator": profile.accelerator, "devices": profile.devices}
-    trainer = L.Trainer(**where, **precision_arguments(profile), max_epochs=1, callbacks=callbacks, **quiet)
+    parts = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+    settings: dict[str, Any] = {**dict.fromkeys(parts, False), **precision_arguments(profile), "max_epochs": 1}
+    trainer = L.Trainer(accelerator=profile.accelerator, devices=profile.devices, callbacks=callbacks, **settings)
     trainer.fit(module, loader)
 
 
@@ -289,16 +287,16 @@ def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
     return command
 
 
-def compare_devices(subject: Subject) -> Outcome:
-    """The CPU beside the accelerator, each with its own profile: the same network and batches, and the same loss."""
-    profile, threads = subject.profile, subject.config.accelerator.threads
-    batches: dict[str, Any] = {"train_batch": profile.train_batch, "evaluation_batch": profile.evaluation_batch}
-    cpu = build_profile(AcceleratorConfig(device="cpu", threads=threads, **batches))
-    return compare(subject, [cpu] if profile.device.type == "cpu" else [cpu, profile])
+def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) -> Outcome:
+    """Forward and training on the CPU beside the accelerator: the same network and batches, and the same loss.
 
-
-def compare(subject: Subject, profiles: Sequence[DeviceProfile]) -> Outcome:
-    """Forward and training on the devices of `profiles`: the CPU, and the accelerator if there is one."""
+    By default each has its own profile, and `profiles` are that of the CPU, and of the accelerator if there is one.
+    """
+    if not profiles:
+        own, threads = subject.profile, subject.config.accelerator.threads
+        batches: dict[str, Any] = {"train_batch": own.train_batch, "evaluation_batch": own.evaluation_batch}
+        cpu = build_profile(AcceleratorConfig(device="cpu", threads=threads, **batches))
+        profiles = [cpu] if own.device.type == "cpu" else [cpu, own]
     lines, losses = list[Measurement](), []
     for profile in profiles:
         lines.append(measure_own_forward(subject, profile))

@@ -12,6 +12,9 @@ from hexlit.errors import UsageError
 from hexlit.training.config import LoggerConfig
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hexlit.reporting.page import Page
     from hexlit.tracking.tracked_run import TrackedRun
 
 
@@ -26,16 +29,21 @@ def choices() -> dict[str, Any]:
     return {"overrides": overrides, "experiment": groups.get("experiment"), "choices": groups}
 
 
-def facts_of(settings: Any, **more: Any) -> dict[str, Any]:
-    """The whole configuration in the dataclass `settings`, the choices, the code and its versions, and `more`."""
-    from hexlit.tracking.provenance import git_state, versions
-
-    return {**asdict(settings), **choices(), "git": git_state(), "versions": versions(), **more}
-
-
 def as_json(document: Any) -> str:
     """The document as JSON, without NaN and infinities, which JSON does not know."""
     return json.dumps(document, indent=2, allow_nan=False)
+
+
+def print_results(settings: Any, document: Any, page: "Page", console: "Console") -> None:
+    """Print the `document` as JSON, or its `page` as Markdown or for people, as the `settings` say."""
+    from hexlit.reporting.text import markdown, show
+
+    if settings.json:
+        print(as_json(document))
+    elif getattr(settings, "markdown", False):
+        print(markdown(page))
+    else:
+        show(page, console)
 
 
 def track(
@@ -67,6 +75,7 @@ def track(
         return  # torch is not needed
     from hexlit.tasks.hex.checkpoint import network_file
     from hexlit.tracking.opening import open_run
+    from hexlit.tracking.provenance import git_state, versions
     from hexlit.tracking.tracked_run import Files
     from hexlit.training.loggers import checkpoint_files, without_doubles
 
@@ -77,7 +86,7 @@ def track(
         name=f"{kind}-{folder.name}",
         kind=kind,
         tags=[kind, *tags, f"{size}×{size}"],
-        facts=facts_of(settings, size=size, **facts),
+        facts={**asdict(settings), **choices(), "git": git_state(), "versions": versions(), "size": size, **facts},
         resumed=kind == "match" and settings.resume is not None,
     )
     if run is None:

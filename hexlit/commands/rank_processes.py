@@ -90,13 +90,10 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
             for process, _ in others:  # they have no work left
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(GRACE)
-        except UsageError:
-            raise
-        except Exception as error:  # a broken connection to a rank that died
-            for _ in range(int(GRACE)):
-                if how := _lost(others):
-                    raise UsageError(how) from error
-                time.sleep(0.5)
+        except Exception as error:  # perhaps a broken connection to a rank that dies
+            time.sleep(1.0)
+            if (how := _lost(others)) and not isinstance(error, UsageError):
+                raise UsageError(how) from error
             raise
 
 

@@ -19,7 +19,7 @@ from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
 from hexlit.arena.measures import OPENING_PLIES, Network, Part, Thoroughness, measure_variant, variants
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
-from hexlit.commands.command_line import as_json, refuse_unused, track
+from hexlit.commands.command_line import as_json, print_results, refuse_unused, track
 from hexlit.commands.elsewhere import judges
 from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import STRENGTH, document_of, write_beside
@@ -32,7 +32,6 @@ from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.screen import work_bar
 from hexlit.reporting.strength import figures_of, search_table, strength_page
 from hexlit.reporting.text import as_rows, markdown, terminal
-from hexlit.reporting.text import show as show_page
 from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network, network_file
 from hexlit.tracking.provenance import versions
 
@@ -62,13 +61,9 @@ def strength(settings: "StrengthConfig") -> None:
     level_log = partial(_log_levels if document["what"] == "truth" else _log_searches, document)
     of_run: dict[str, Any] = {"sources": [settings.checkpoint], "facts": {"device": document["device"]}, "files": FILES}
     track(settings, folder, document, level_log, kind="strength", tags=[settings.what], **of_run)
-    if settings.json:
-        print(as_json(document))
-    elif settings.markdown:
-        print(markdown(strength_page(document)))
-    else:
-        console = terminal(wide=150)
-        show_page(strength_page(document), console)
+    console = terminal(wide=150)
+    print_results(settings, document, strength_page(document), console)
+    if not (settings.json or settings.markdown):
         console.print(f"\nwritten to {os.path.relpath(folder)}", style="dim", soft_wrap=True, markup=False)
 
 

@@ -21,14 +21,12 @@ from hexlit.bench.training import (
     advice,
     batches_of,
     best_batch,
-    compare,
+    compare_devices,
     loss_after,
     measure_batches,
     measure_games,
-    measure_steps,
     measure_window,
     played_window,
-    positions_trainee,
     write_accelerator,
 )
 from hexlit.errors import UsageError
@@ -72,19 +70,6 @@ def subject(net: HexNet, profile: DeviceProfile) -> Subject:
 
 def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measurement:
     return Measurement("training 6x64", "positions/s", "cpu", 2, precision, rate, rate, rate, 0.1, **fields)
-
-
-@pytest.mark.row("A29")
-def test_a_training_line_has_rate_parts_and_spread(subject: Subject) -> None:
-    net = subject.net
-    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    found = measure_steps(positions_trainee(subject), subject.config, subject.profile)
-    assert found.median is not None
-    assert found.median > 0
-    assert found.milliseconds == pytest.approx(1000 * 16 / found.median)
-    assert "backward" in found.detail
-    assert found.fits
-    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
 
 
 def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,12 +179,12 @@ def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does()
 def test_two_devices_do_the_same_work(subject: Subject) -> None:
     """The cpu stands in for the other device, so their losses are equal."""
     profile = subject.profile
-    found = compare(subject, [profile, replace(profile, train_batch=profile.train_batch)])
+    found = compare_devices(subject, [profile, replace(profile, train_batch=profile.train_batch)])
     assert [re.sub(r"[\d.]+", "N", said) for said in found.findings[:2]] == [
         f"{kind}: cpu at N times the rate of the cpu" for kind in ("forward", "training")
     ]
     assert found.findings[2] == found.findings[3]
-    alone = compare(subject, [profile])
+    alone = compare_devices(subject, [profile])
     assert "no accelerator" in alone.findings[-1]
     assert [one.median for one in alone.lines if one.device != "cpu"] == [None, None]
     assert all(one.detail for one in alone.lines if one.device != "cpu")

@@ -160,14 +160,3 @@ def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
     out, err = early.communicate(timeout=100)
     assert (early.returncode, out) == (130, b"")
     assert b"Traceback" not in err
-
-
-def test_a_checkpoint_that_is_none_ends_the_conversation_with_one_line(tmp_path: Path) -> None:
-    broken = tmp_path / "last.ckpt"
-    broken.write_bytes(b"no checkpoint")
-    process = started(f"checkpoint={broken}")
-    assert Gui(process).ask("name") == "= hexlit\n\n"
-    _out, err = process.communicate(b"genmove b\n", timeout=100)
-    assert process.returncode == 2
-    assert err.decode().count("\n") == 1
-    assert "not a whole checkpoint" in err.decode()

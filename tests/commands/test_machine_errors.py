@@ -15,7 +15,6 @@ import pytest
 from hexlit.commands import run_folder
 from hexlit.commands.application import machine_error
 from hexlit.commands.export import main as export
-from hexlit.commands.games import main as games
 from hexlit.commands.train import main as train
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
@@ -46,14 +45,6 @@ def test_a_place_that_cannot_be_written_is_one_line(
     assert export(["checkpoint=hexlit:small", "target=/proc/x.onnx"]) == 2
     err = capfd.readouterr().err
     assert re.fullmatch(r"hexlit export: /proc/.*: cannot be read or written \(.*\)\n", err), err
-
-
-def test_a_long_name_is_cut(capfd: pytest.CaptureFixture[str]) -> None:
-    assert games(["stats", f"source={'x' * 5000}"]) == 2
-    err = capfd.readouterr().err
-    assert "File name too long" in err
-    assert len(err) < 300
-    assert err.count("\n") == 1
 
 
 def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp_path: Path) -> None:

@@ -126,19 +126,6 @@ def test_rows_of_searches_keep_their_parts(checkpoint: Path, tmp_path: Path, bre
     assert len(measured) == 8
 
 
-def test_another_run_in_the_folder_begins_at_the_beginning(
-    checkpoint: Path, tmp_path: Path, breaks_after: Breaks
-) -> None:
-    command = [*SMALL, f"checkpoint={checkpoint}", f"output={tmp_path / 'found'}"]
-    breaks_after(2)
-    assert main(command) == 130
-    breaks_after(1)
-    assert main([*command, "positions=12"]) == 130
-    assert list(kept(tmp_path / "found")) == PARTS[:1]
-    assert main([f"resume={tmp_path / 'found'}"]) == 0
-    assert result(tmp_path / "found")["positions"]["games"]["count"] == 12
-
-
 def test_a_measurement_continues_with_its_own_settings_only(checkpoint: Path, tmp_path: Path) -> None:
     folder = tmp_path / "found"
     assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 0

