@@ -51,11 +51,8 @@ def track(
     folder: Path,
     document: Mapping[str, Any],
     log_tables: Callable[["TrackedRun"], None],
-    *,
     kind: str,
-    tags: Sequence[str] = (),
-    sources: Sequence[str] = (),
-    facts: Mapping[str, Any],
+    sources: Sequence[str],
     files: Sequence[str],
 ) -> None:
     """Log the match or strength run in `folder` on Weights & Biases, unless the settings say no.
@@ -66,9 +63,7 @@ def track(
         document: all of them, the run's summary.
         log_tables: logs more.
         kind: the command.
-        tags: further ones.
         sources: the networks.
-        facts: further ones of the configuration.
         files: names of the results, an artifact of the run.
     """
     if settings.logger.wandb.mode == "disabled":
@@ -79,13 +74,13 @@ def track(
     from hexlit.tracking.tracked_run import Files
     from hexlit.training.loggers import checkpoint_files, without_doubles
 
-    size = document["board"]
+    size, facts = document["board"], {name: document[name] for name in ("specs", "device") if name in document}
     run = open_run(
         settings.logger.wandb,
         folder,
         name=f"{kind}-{folder.name}",
         kind=kind,
-        tags=[kind, *tags, f"{size}×{size}"],
+        tags=[kind, *filter(None, [document.get("what")]), f"{size}×{size}"],
         facts={**asdict(settings), **choices(), "git": git_state(), "versions": versions(), "size": size, **facts},
         resumed=kind == "match" and settings.resume is not None,
     )

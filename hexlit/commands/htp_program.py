@@ -69,7 +69,6 @@ def explain(argv: list[str]) -> int:
     """Answer `--help`, `--cfg job` and the other flags; returns the exit code."""
 
     def refuse(config: DictConfig) -> None:
-        del config
         raise UsageError(f"{' '.join(argv)}: a conversation takes settings only, no flags")
 
     return run(refuse, "htp", argv)
@@ -139,9 +138,7 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
         return result.make_evaluator, result.size, result.knows_swap(result.size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
-        del size, swap, batch
-        if settings.player == "uniform":
-            return UniformEvaluator()
-        return RolloutEvaluator(settings.rollouts, settings.seed)
+        uniform = settings.player == "uniform"
+        return UniformEvaluator() if uniform else RolloutEvaluator(settings.rollouts, settings.seed)
 
     return make, BOARD_WITHOUT_NETWORK, False

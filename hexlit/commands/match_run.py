@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numba
 from hydra.core.hydra_config import HydraConfig
@@ -127,9 +127,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
         elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
         run.log({"match/games_played": document["games"], **elo}, 0)
 
-    networks = [spec.source for spec in specs if spec.of_network]
-    of_run: dict[str, Any] = {"facts": {"specs": document["specs"]}, "sources": networks, "files": FILES}
-    track(config, folder, document, log_tables, kind="match", **of_run)
+    track(config, folder, document, log_tables, "match", [one.source for one in specs if one.of_network], FILES)
     if config.json:
         print(as_json(document))
         return
@@ -160,7 +158,7 @@ def workers_elsewhere(
 def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> tuple[Tournament, PlayerFactory]:
     """The tournament with its openings and the games already in the folder, and the factory of the players."""
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
-    factory = PlayerFactory(specs, config.search, config.accelerator, board=config.board, seed=config.seed)
+    factory = PlayerFactory(specs, config, config.board)
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
     openings = balanced_openings(factory.size, config.pairs, plies, config.seed, balanced=balanced)
     contestants = [factory.contestant(spec) for spec in specs]  # before any file is made: they may be refused

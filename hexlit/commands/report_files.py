@@ -5,10 +5,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from hexlit.arena.tournament import GameLog, recorded
-from hexlit.commands.tasks import found, known_tasks
+from hexlit.commands.tasks import known_tasks
 from hexlit.errors import UsageError
 from hexlit.files import read_json, write_text_atomic
 from hexlit.hex.record import GameRecord
@@ -114,7 +115,7 @@ def run_report(files: RunFiles, path: Path, epochs: Sequence[int] = (), price: f
     above = next((up for name in ("..", "../..") if ((up := files.folder / name) / "sweep.json").is_file()), None)
     links = {} if above is None else {"The sweep": Path(os.path.relpath(above / PAGE_FILE, path.parent)).as_posix()}
     entry = known_tasks().get(files.task)
-    sections = [] if entry is None or entry.report is None else found(entry.report)(files)
+    sections = [] if entry is None or entry.report is None else resolve_name(entry.report)(files)
     return run_page(files, sections, epochs=epochs, price=price, links=links)
 
 

@@ -58,9 +58,8 @@ def strength(settings: "StrengthConfig") -> None:
     document = document_of(folder, STRENGTH) if finished else measured(settings, folder)
     if settings.report:
         write_beside(folder)
-    level_log = partial(_log_levels if document["what"] == "truth" else _log_searches, document)
-    of_run: dict[str, Any] = {"sources": [settings.checkpoint], "facts": {"device": document["device"]}, "files": FILES}
-    track(settings, folder, document, level_log, kind="strength", tags=[settings.what], **of_run)
+    log_tables = partial(_log_levels if document["what"] == "truth" else _log_searches, document)
+    track(settings, folder, document, log_tables, "strength", [settings.checkpoint], FILES)
     console = terminal(wide=150)
     print_results(settings, document, strength_page(document), console)
     if not (settings.json or settings.markdown):

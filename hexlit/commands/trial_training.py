@@ -56,10 +56,8 @@ def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: i
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
     values = pruning.metrics | figures
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
-        raise UsageError(
-            f"sweep.monitor={trial.ticket.monitor}: is not measured in epochs; name another, or choose "
-            "hydra/sweeper/pruner=none"
-        )
+        rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
+        raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
     trial.end_seed(values, pruning.epochs, epochs)
     if trial.pruned:
@@ -97,8 +95,7 @@ class WandbNotes(L.Callback):
 
     def __init__(self, trial: RunningTrial, pruning: Pruning) -> None:
         """The notes of `trial`; `pruning` has its metrics."""
-        self._trial = trial
-        self._pruning = pruning
+        self._trial, self._pruning = trial, pruning
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note the trial's number and overrides."""
