@@ -83,7 +83,8 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
     with workers_elsewhere(config, tournament, factory) as elsewhere, bar:
         tournament.play(lambda pair: bar.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
-    names = [spec.label for spec in specs]
+    random = any(spec.label == "random" for spec in specs)
+    anchor = config.anchor or ("random" if random else specs[0].label)
     document = {
         "board": log.size,
         **{name: getattr(config, name) for name in ("seed", "mode", "swap")},
@@ -94,12 +95,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
         },
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
-        **standings(
-            tournament,
-            config.anchor or ("random" if "random" in names else names[0]),
-            sprt=test_of(config),
-            seed=config.seed,
-        ),
+        **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),
         "seconds": seconds,
         "games_per_second": (len(log.games) - before) / seconds,
     }

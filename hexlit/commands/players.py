@@ -35,9 +35,7 @@ class Evaluators:
     """A network's evaluators on one board, by number of positions a call; each is built once."""
 
     def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
-        self.loaded = loaded
-        self.size = size
-        self.profile = profile
+        self.loaded, self.size, self.profile = loaded, size, profile
         self._built: dict[int, NetworkEvaluator] = {}
 
     def __call__(self, batch: int) -> "NetworkEvaluator":
