@@ -1,6 +1,5 @@
 """A run's folder: one process at a time, nothing of killed writers, and no folder for a run that was refused."""
 
-import logging
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,6 @@ lock = FolderLock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_handlers() -> object:
-    """Hydra gives the root logger a file in the folder of each run."""
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
 
 
 def listed(folder: Path) -> set[str]:

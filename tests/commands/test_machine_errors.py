@@ -1,13 +1,11 @@
 """Errors of the machine during a command, and odd settings, are told in one line."""
 
 import errno
-import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +17,6 @@ from hexlit.commands.train import main as train
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable
-
-
-@pytest.fixture(autouse=True)
-def _own_handlers() -> Iterator[None]:
-    """Hydra gives the root logger a file in the folder of each run."""
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
 
 
 def test_what_caused_another_error_is_told_and_a_bug_is_none() -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ from hydra import compose, initialize_config_module
 from hexlit.commands import predict as predict_command
 from hexlit.commands import tasks
 from hexlit.commands.train import main
-from tests.commands.preloaded import HEXLIT, run_apart
+from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.documents import checked
 from tests.tasks.forecast.tables import hourly, save
-from tests.tuning.forked import FORKED
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
 SMALL = [
@@ -82,14 +80,6 @@ def losses(run: Path) -> list[tuple[str, str]]:
 def summary_of(run: Path) -> dict[str, Any]:
     summary: dict[str, Any] = json.loads((run / "summary.json").read_text())
     return summary
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """So that no trial waits for a slot of another worker's sweep, or of the user's."""
-    with pytest.MonkeyPatch.context() as here:
-        here.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -206,30 +196,3 @@ def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
             assert (config.sweep.objective, config.hydra.sweeper.direction) == ("val.mae", "minimize")
     assert (pruners["median"]["n_startup_trials"], pruners["median"]["n_warmup_steps"]) == (10, 5)
     assert list(pruners["none"]) == ["_target_"]
-
-
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) -> Path:
-    """A sweep of two trials; one learns nothing and is pruned."""
-    folder = tmp_path_factory.mktemp("swept")
-    good = [float(mae) for _, mae in losses(whole)]
-    start = summary_of(whole)["val"]["mae"] / (1 - summary_of(whole)["val"]["skill_over_persistence"])
-    assert good[1] < 0.9 * start
-    small = [override for override in SMALL if not override.startswith("optimizer.lr")]
-    bound = f"hydra.sweeper.pruner.upper={0.95 * start}"
-    points = "optimizer.lr=1e-2,1e-9"
-    command = ["train", *SWEEP, bound, points, *small, "logger=csv", f"data.path={table}"]
-    done = run_apart(FORKED + HEXLIT, *command, folder=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / "sweep"
-
-
-@pytest.mark.row("F8")
-def test_a_sweep_prunes_and_never_looks_at_the_test_set(swept: Path, whole: Path) -> None:
-    results = json.loads((swept / "overall_results.json").read_text())
-    by_rate = {float(trial["params"]["optimizer.lr"]): trial for trial in results["trials"]}
-    assert {rate: trial["state"] for rate, trial in by_rate.items()} == {1e-2: "complete", 1e-9: "pruned"}
-    assert by_rate[1e-2]["values"] == [pytest.approx(summary_of(whole)["best"]["value"])]
-    for trial in swept.glob("trial-*"):
-        assert "test" not in summary_of(trial)
-        assert not (trial / "forecasts.svg").exists()

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,14 +54,6 @@ def sweep(folder: Path, *overrides: str) -> Sweep:
     done = run_apart(FORKED + HEXLIT, "train", *fixed, *tiny, *overrides, folder=folder)
     assert done.returncode == 0, done.stderr
     return Sweep(folder / "sweep")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """So that no trial waits for a slot of another worker's sweep, or of the user's."""
-    with pytest.MonkeyPatch.context() as here:
-        here.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -130,12 +130,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return Stage(tmp_path_factory.mktemp("stage"), real=True)
 
 
-@pytest.fixture(autouse=True)
-def _own_slots(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that no trial waits for a slot of the user's sweeps."""
-    monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
-
-
 def in_small(command: Command, stage: Stage) -> list[str]:
     """The arguments of the command, shortened, with the files of the stage."""
     entry = entry_of(command)
