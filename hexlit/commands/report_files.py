@@ -36,8 +36,6 @@ MARKS = {
 }
 """Files that identify a folder of each kind."""
 
-COMPARISON_FILE = "comparison.html"
-
 
 def kind_of(folder: Path) -> str:
     """The kind of the `folder`'s content.
@@ -146,14 +144,14 @@ def games_of(path: Path, size: int) -> list[GameRecord]:
 
 
 def write_comparison(
-    folders: Sequence[Path], output: str | Path, *, epochs: Sequence[int] = (), price: float | None = None
+    folders: Sequence[Path], output: str | Path | None = None, *, epochs: Sequence[int] = (), price: float | None = None
 ) -> Path:
-    """Write a page with the runs in `folders` side by side to the file `output`.
+    """Write a page with the runs in `folders` side by side to the file `output`; None: `comparison.html` here.
 
     Raises:
         UsageError: fewer than two folders, or one that holds no run.
     """
-    output = Path(output)
+    output = Path(output or "comparison.html")
     if len(folders) < 2:
         raise UsageError(f"runs=[{', '.join(map(str, folders))}]: two runs or more are compared")
     for folder in folders:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from hexlit.commands.command_line import as_json
-from hexlit.commands.report_files import (
-    COMPARISON_FILE,
-    SWEEP,
-    document_of,
-    kind_of,
-    newest,
-    write_comparison,
-    write_report,
-)
+from hexlit.commands.report_files import SWEEP, document_of, kind_of, newest, write_comparison, write_report
 from hexlit.errors import UsageError
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
@@ -39,8 +31,7 @@ def report(settings: "ReportConfig") -> bool:
     unread: Sequence[str] = ()
     if settings.runs:
         folders = [Path(one) for one in settings.runs]
-        output = settings.output or COMPARISON_FILE
-        path = write_comparison(folders, output, epochs=settings.epochs, price=settings.price)
+        path = write_comparison(folders, settings.output, epochs=settings.epochs, price=settings.price)
     else:
         folder = newest(RUNS) if settings.folder is None else Path(settings.folder)
         kind = kind_of(folder)

@@ -10,19 +10,11 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from hexlit.accelerate.ranks import ranks
-from hexlit.commands import tasks
+from hexlit.commands import run_folder, tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments
-from hexlit.commands.run_folder import (
-    check,
-    claim,
-    requeued,
-    resumable,
-    resumed_arguments,
-    resumed_folder,
-    settings_writer,
-)
+from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
@@ -78,7 +70,7 @@ def train(config: DictConfig) -> None:
     ticket = ticket_of(os.environ)
     job = HydraConfig.get().mode != RunMode.RUN  # one of a sweep, whose folder alone is held so far
     if job:
-        claim(folder)
+        run_folder.claim(folder)
     if job or ticket is not None:  # the sweep's results include refused ones
         settings_writer(config, folder)()
     settings = typed(config, RunConfig)
@@ -134,7 +126,7 @@ def train_kept(
         write_settings()
 
     def saved(path: Path) -> None:
-        check()
+        run_folder.check()
         if path.name == "last.ckpt":
             write_settings()
 
