@@ -116,7 +116,8 @@ def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
     yield f"### {name}=\n"
     yield f"Of {', '.join(users)}. The option in brackets is the default.\n"
     yield "| option | what it is |\n|---|---|"
-    told = TASKS if name == "task" else OTHERS.get(name, options)  # other packages may bring more
+    # Other packages may bring more.
+    told = TASKS if name == "task" else [one for one in options if f"{name}/{one}" in OTHERS] or options
     yield from (f"| `{option}` | {_cell(options[option])} |" for option in sorted(told))
     yield ""
     for option, own in sorted(settings.items()):

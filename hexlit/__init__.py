@@ -45,11 +45,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            globals()[name] = getattr(importlib.import_module(module), name)
-            return globals()[name]
-    raise AttributeError(f"module 'hexlit' has no attribute {name!r}; it has {', '.join(__all__)}")
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module 'hexlit' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(importlib.import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -14,9 +14,7 @@ from collections.abc import Sequence
 
 from hexlit import __version__
 from hexlit.commands.table import COMMANDS as COMMANDS
-from hexlit.errors import NO_WINDOWS
 
-COMPLETION_FLAGS = ("-sc", "--shell-completion")
 HELP_FLAGS = {"-h", "--help"}
 
 
@@ -51,10 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "--version" in arguments:
         print(f"hexlit {__version__}")
         return 0
-    if arguments[0] in COMPLETION_FLAGS:
+    if arguments[0] in ("-sc", "--shell-completion"):
         return _complete(arguments)
     if sys.platform == "win32":
-        print(f"hexlit: {NO_WINDOWS}", file=sys.stderr)
+        print("hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows", file=sys.stderr)
         return 2
     name, *overrides = arguments
     if name not in COMMANDS:

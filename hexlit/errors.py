@@ -18,6 +18,3 @@ class UsageError(ValueError):
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython shows."""
         return [f"{type(self).__name__}: {self}"]
-
-
-NO_WINDOWS = "Windows is not supported; use Linux, macOS, or WSL 2 on Windows"

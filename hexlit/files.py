@@ -1,6 +1,7 @@
 """Whole files or none: a reader never finds a half-written file."""
 
 import atexit
+import contextlib
 import errno
 import json
 import logging
@@ -32,8 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
         OSError: `path` exists and is not a file: a folder, a pipe or a device, which no rename may replace.
     """
     if path.exists() and not path.is_file():
-        code = errno.EISDIR if path.is_dir() else errno.EINVAL
-        raise OSError(code, "Is a directory" if path.is_dir() else "Is no regular file", str(path))
+        raise OSError(errno.EINVAL, "Is no regular file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -57,12 +57,9 @@ def remove_temporary(folder: Path, *, below: bool = True) -> None:
     Call it when no process works there any more. It removes only regular files with the names of hexlit's own
     unfinished files; links are not followed. Raises `OSError` if one cannot be removed.
     """
-    for place, folders, names in os.walk(folder):
-        if not below:
-            folders.clear()
-        for path in (Path(place, name) for name in names if _UNFINISHED.fullmatch(name)):
-            if path.is_file() and not path.is_symlink():
-                path.unlink()
+    for path in folder.rglob("*") if below else folder.iterdir():
+        if _UNFINISHED.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+            path.unlink()
 
 
 def named_cache_folder() -> Path:
@@ -96,11 +93,10 @@ def write_json_atomic(path: Path, content: Any) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in the file; empty if there is none, or it cannot be read."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # ValueError: neither UTF-8 nor JSON
-        return {}
-    return found if isinstance(found, dict) else {}
+    with contextlib.suppress(OSError, ValueError):  # ValueError: neither UTF-8 nor JSON
+        if isinstance(found := json.loads(path.read_text(encoding="utf-8")), dict):
+            return found
+    return {}
 
 
 def plain(value: Any) -> Any:

@@ -5,7 +5,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 TOLD = "what is kept, and how to go on, was printed"
 """Note on an interruption that the user has been told about."""
@@ -20,33 +19,20 @@ def says_how_to_continue(command: str, kept: Callable[[], str], again: Callable[
         kept: the saved results and their place.
         again: the shell command that continues.
     """
+    main = threading.current_thread() is threading.main_thread()  # the only one that may set it
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if main else None
     try:
-        with terminated_as_interrupted():
-            yield
+        yield
     except (KeyboardInterrupt, SystemExit) as stop:
         if is_interruption(stop) and TOLD not in getattr(stop, "__notes__", ()):
             print(f"\n{command}: interrupted; {kept()}\nTo continue: {again()}", file=sys.stderr, flush=True)
             stop.add_note(TOLD)
         raise
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def is_interruption(stop: BaseException) -> bool:
     """Whether `stop` is Ctrl-C, or the exit that Lightning makes of it."""
     return isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
-
-
-@contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """Make SIGTERM raise `KeyboardInterrupt`, so that what runs comes to an orderly end; in the main thread alone."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupted(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupted)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

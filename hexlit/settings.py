@@ -45,9 +45,8 @@ class Interval:
         if not isinstance(value, SupportsFloat):
             return False
         (low, high), number = self.ends, float(value)
-        return (low < number or (value == low and self.text[0] == "[")) and (
-            number < high or (value == high and self.text[-1] == "]")
-        )
+        inside = low < number < high or (number == low < high and self.text[0] == "[")
+        return inside or (number == high and self.text[-1] == "]")
 
     def __str__(self) -> str:
         low, high = (part.strip() for part in self.text[1:-1].split(","))

@@ -147,3 +147,9 @@ def _a_share_of_the_cores() -> None:
 
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     torch.set_num_threads(max(1, usable_cores() // workers))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No trial waits for a slot of another worker's sweep, or of the user's."""
+    os.environ["HEXLIT_SLOTS"] = str(tmp_path_factory.mktemp("slots"))

@@ -108,7 +108,7 @@ IMPORT_NAMES = {
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 CODE_LINES = {
-    "commands": 3597,
+    "commands": 3460,
     "tuning": 2714,
     "reporting": 2751,
     "hex": 3396,
@@ -119,8 +119,8 @@ CODE_LINES = {
     "accelerate": 1453,
     "nets": 1594,
     "search": 1399,
-    "bench": 896,
-    "api": 813,
+    "bench": 738,
+    "api": 800,
     "web": 934,
     "cluster": 240,
     "planning": 98,
@@ -316,20 +316,6 @@ def test_a_task_beside_hex_is_known_to_the_table_of_tasks_alone() -> None:
     assert NAMES_TASKS <= set(others) < set(modules())  # under these names
 
 
-def test_a_word_is_found_in_a_name_and_a_text_and_not_in_a_docstring_or_inside_another_word() -> None:
-    source = '''
-"""A game."""
-from hexlit.hex import Board
-LEADERBOARD = f"a {1} leaderboard of hexlit"
-class Row:
-    policy_loss: float
-    """Of a board."""
-    def isHexBoard(self, strength=1): return "strength.score"
-'''
-    found = [text for _, text in names_and_texts(ast.parse(source)) if words_of(text) & WORDS_OF_A_TASK]
-    assert sorted(found) == ["isHexBoard", "policy_loss", "strength", "strength.score"]
-
-
 def test_imports_run_downwards_only() -> None:
     wrong = [
         f"{name} imports {target}"
@@ -458,13 +444,6 @@ def code_lines(text: str) -> int:
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
                 lines.difference_update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
     return len(lines)
-
-
-def test_code_lines_leave_out_what_is_no_code() -> None:
-    source = (
-        '"""A module."""\n\nimport ast  # why\n\n\ndef f() -> str:\n    """Doc.\n    """\n    return """a\n    b"""\n'
-    )
-    assert code_lines(source) == 4
 
 
 @pytest.mark.row("F15")

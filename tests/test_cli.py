@@ -1,6 +1,5 @@
 """`hexlit` without a command's own work: help, version, unknown commands, completion of names."""
 
-import importlib.util
 import subprocess
 import sys
 
@@ -35,12 +34,6 @@ def test_unknown_command_is_one_line_with_the_near_ones_and_exit_code_2(capsys: 
     assert captured.err == "hexlit: unknown command 'slove': did you mean solve?\n"
 
 
-def test_a_command_like_nothing_gets_the_whole_list(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["xyzzy"]) == 2
-    known = "train, games, predict, solve, match, strength, play, htp, export, bench, plan, doctor, monitor, report"
-    assert f"choose from {known}" in capsys.readouterr().err
-
-
 def test_help_imports_nothing_heavy() -> None:
     program = (
         "import sys; from hexlit.cli import main; code = main(['--help']); "
@@ -71,10 +64,6 @@ def test_completion_knows_commands_and_then_their_settings(
     monkeypatch.setenv("COMP_LINE", line)
     assert cli.main(["-sc", "query=bash"]) == 0
     assert capsys.readouterr().out.strip() == expected
-
-
-def test_every_command_of_the_table_has_its_module() -> None:
-    assert [name for name in cli.COMMANDS if importlib.util.find_spec(f"hexlit.commands.{name}") is None] == []
 
 
 def test_windows_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hexlit import locks
-from hexlit.locks import alone, hold
+from hexlit.locks import alone
 
 HOLDER = """
 import sys, time
@@ -53,17 +53,6 @@ def test_a_wait_is_said_once_and_ends_with_the_holder(
     waiter.join(20)
     assert not waiter.is_alive()
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
-
-
-def test_a_free_lock_is_taken_without_a_word(
-    lock: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(locks, "SAID_AFTER", 0.0)
-    with alone(lock), lock.open("ab") as again:
-        assert not hold(again)
-    with alone(lock):
-        pass
-    assert caplog.records == []
 
 
 def take(lock: Path) -> None:

@@ -16,11 +16,6 @@ def read(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.row("F11")
-def test_there_are_notebooks() -> None:
-    assert {"hex", "sweep", "games", "forecast", "classify", "devices"} <= {path.stem for path in NOTEBOOKS}
-
-
-@pytest.mark.row("F11")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_stripped(path: Path) -> None:
     notebook = read(path)

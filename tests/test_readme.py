@@ -30,11 +30,6 @@ def test_it_is_short_and_begins_with_a_picture() -> None:
     assert (ROOT / picture[1]).read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_setting_up_and_running_is_one_line_each() -> None:
-    for name in ("train-command", "test-command"):
-        assert len(block(name).strip().splitlines()) == 1
-
-
 def test_the_python_example_finds_what_its_comment_says() -> None:
     room: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):

@@ -89,11 +89,6 @@ def test_an_interval(interval: str, inside: tuple[float, ...], outside: tuple[fl
     assert str(Interval(interval)) == words
 
 
-def test_a_list_of_one_object_is_not_that_of_another() -> None:
-    Drink().extras.append("sugar")
-    assert Drink().extras == ["milk"]
-
-
 def test_a_word_outside_of_a_dataclass_is_checked_alike() -> None:
     check_word("split", "train", ("train", "test"))
     with pytest.raises(UsageError, match="^split=all: choose one of train, test$"):

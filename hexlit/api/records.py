@@ -3,22 +3,19 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from omegaconf import DictConfig
 
 from hexlit.api.boards import NAMES, Board, Drawn, Picture
 from hexlit.api.interface import console_for, frame, overrides, pandas_here
 from hexlit.api.runs import Model
 from hexlit.arena.matches import ArenaGame
 from hexlit.arena.tournament import GameLog, recorded
-from hexlit.commands.application import typed
 from hexlit.commands.in_process import call
 from hexlit.commands.match import MatchConfig
+from hexlit.commands.report_files import MATCH, document_of
 from hexlit.errors import UsageError
-from hexlit.files import read_json
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.game import RecordError, as_record
@@ -210,9 +207,7 @@ class Match:
             UsageError: there is none, or it has not come to its end.
         """
         self.folder = Path(folder)
-        self.document = read_json(self.folder / "match.json")
-        if not self.document:
-            raise UsageError(f"{self.folder}: no match that has come to its end (it has no match.json)")
+        self.document = document_of(self.folder, MATCH)
 
     @property
     def ratings(self) -> "pd.DataFrame":
@@ -293,8 +288,4 @@ def match(
     from hexlit.commands.match_run import play_match
 
     with console_for(quiet) as console:
-
-        def task(config: DictConfig) -> Path:
-            return play_match(config, typed(config, MatchConfig), console)
-
-        return Match(call(task, "match", argv))
+        return Match(call("match", MatchConfig, partial(play_match, console=console), argv))

@@ -8,12 +8,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from hexlit.api.boards import OpeningMap
 from hexlit.api.interface import console_for, frame, overrides, pandas_here
 from hexlit.api.searching import Opinion, Search, Searched
-from hexlit.commands.application import typed
 from hexlit.commands.in_process import call, settings_of, untouched_process
 from hexlit.commands.predict import task_of
 from hexlit.commands.tasks import part_of
@@ -269,12 +268,11 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     argv = overrides(arguments, settings)
     with console_for(quiet) as console:
 
-        def task(config: DictConfig) -> Path:
-            chosen = typed(config, RunConfig)
+        def task(chosen: RunConfig) -> Path:
             refuse_sweep(chosen, "hexlit.sweep")
             refuse_without_effect(chosen)
             here = Path(HydraConfig.get().runtime.output_dir)
-            train_kept(config, chosen, here, console=console)
+            train_kept(chosen, here, console=console)
             return here
 
-        return Run(call(task, "train", argv, prepare=whole_arguments))
+        return Run(call("train", RunConfig, task, argv, prepare=whole_arguments))

@@ -14,6 +14,7 @@ from hexlit.api.runs import Model, Run
 from hexlit.commands.application import INTERRUPTED, MISTAKE
 from hexlit.commands.composing import is_sweep
 from hexlit.commands.in_process import composed_with_hydra, quiet_imports
+from hexlit.commands.report_files import MATCH, SWEEP, kind_of
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
 from hexlit.reporting.html import notebook
@@ -22,7 +23,6 @@ from hexlit.tasks.hex.packaged import is_packaged
 from hexlit.tuning.result_files import as_document
 from hexlit.tuning.results import SweepResults, pruned_trials, read_results
 from hexlit.tuning.space import quoted
-from hexlit.tuning.sweep_folder import is_tuned, numbered_folders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,10 +184,5 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
         return Run(folder, path) if (folder / ".hydra").is_dir() else Model(path)
     if not path.is_dir():
         raise UsageError(f"{path}: there is no such file or folder")
-    if is_tuned(path) or next(numbered_folders(path), None) is not None:
-        return Sweep(path)
-    if (path / "match.json").is_file():
-        return Match(path)
-    if (path / ".hydra").is_dir():
-        return Run(path)
-    raise UsageError(f"{path}: neither a run nor a sweep nor a match (a run keeps its settings in .hydra)")
+    kind = kind_of(path)
+    return Match(path) if kind == MATCH else Sweep(path) if kind == SWEEP else Run(path)

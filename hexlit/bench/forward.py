@@ -1,8 +1,9 @@
 """The network in evaluation: every backend of the device, after its weights were refreshed."""
 
-import time
+import timeit
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import NamedTuple
 
@@ -11,17 +12,7 @@ import torch
 
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
 from hexlit.accelerate.profile import DeviceProfile, automatic_backend
-from hexlit.bench.measure import (
-    Measurement,
-    Outcome,
-    Subject,
-    Work,
-    beside,
-    line_of,
-    name_of,
-    rates_in_turn,
-    short,
-)
+from hexlit.bench.measure import Measurement, Outcome, Subject, Work, beside, line_of, name_of, rates_in_turn, short
 from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
 
 BATCHES = (1, 8, 64, 256)
@@ -65,14 +56,17 @@ def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: b
 
 
 def measure_forward(subject: Subject) -> Outcome:
-    """`measure_ways` for every way at every batch, and what `auto` takes."""
-    profile = subject.profile
+    """`measure_ways` for every way at every batch, and the backend that `accelerator.inference=auto` takes there."""
+    profile, ways, findings = subject.profile, ways_of(subject.profile.device), []
     batches = list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.evaluation_batch})
-    ways = ways_of(profile.device)
-    taken = {batch: ways_at(batch, batches, ways, subject.config.compiled) for batch in batches}
-    lines = [line for batch in batches for line in measure_ways(subject, taken[batch], batch)]
-    formats = dict.fromkeys([torch.float32, profile.inference_dtype])
-    return Outcome(lines, [_automatic(subject, dtype, batches) for dtype in formats])
+    lines: list[Measurement] = []
+    for batch in batches:
+        lines += measure_ways(subject, ways_at(batch, batches, ways, subject.config.compiled), batch)
+    for dtype in dict.fromkeys([torch.float32, profile.inference_dtype]):
+        asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
+        taken = ", ".join(f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches)
+        findings.append(f"accelerator.inference=auto takes in {short(dtype)}: {taken}")
+    return Outcome(lines, findings)
 
 
 def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Measurement]:
@@ -80,9 +74,21 @@ def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Meas
 
     The weights are refreshed before the measurement. A backend that only works with its first weights is thus exposed.
     """
-    result = _measure_together(subject, ways, batch)
-    fastest = max((line.median for line in result if line.median is not None), default=None)
-    return [replace(beside(line, fastest, "{ratio:.0%} of the fastest"), batch=batch) for line in result]
+    torch.compiler.reset()
+    built = {way.name: _build(subject, way, batch) for way in ways}
+    works = {name: _work_of(result) for name, result in built.items() if not isinstance(result, str)}
+    rates = rates_in_turn(replace(subject.config, seconds=subject.config.seconds / 5), works, subject.profile)
+    fastest, lines = max((median(taken) for taken, _ in rates.values()), default=None), []
+    for name, result in built.items():
+        if isinstance(result, str):
+            what = f"forward {subject.net_name}, batch {batch}"
+            line = line_of(what, UNIT, subject.profile, name, detail=result)
+        else:
+            refreshes = timeit.repeat(partial(result.refresh, subject.net), number=1, repeat=REFRESHES)
+            line = beside(_line(subject, result, rates[name][0], name), fastest, "{ratio:.0%} of the fastest")
+            line = replace(line, refresh_milliseconds=1000 * median(refreshes))
+        lines.append(replace(line, batch=batch))
+    return lines
 
 
 def measure_own_forward(subject: Subject, profile: DeviceProfile) -> Measurement:
@@ -90,31 +96,6 @@ def measure_own_forward(subject: Subject, profile: DeviceProfile) -> Measurement
     evaluator = subject.evaluator(profile.evaluation_batch, profile)
     rates, _ = rates_in_turn(subject.config, {"": _work_of(evaluator)}, profile)[""]
     return _line(subject, evaluator, rates, name_of(evaluator))
-
-
-def _automatic(subject: Subject, dtype: torch.dtype, batches: Sequence[int]) -> str:
-    """The backend that `accelerator.inference=auto` takes in the number format `dtype`, as a sentence."""
-    profile = subject.profile
-    asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
-    taken = ", ".join(f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches)
-    return f"accelerator.inference=auto takes in {short(dtype)}: {taken}"
-
-
-def _measure_together(subject: Subject, ways: Sequence[Way], batch: int) -> list[Measurement]:
-    torch.compiler.reset()
-    built = {way: _build(subject, way, batch) for way in ways}
-    works = {way.name: _work_of(result) for way, result in built.items() if isinstance(result, NetworkEvaluator)}
-    config = replace(subject.config, seconds=subject.config.seconds / 5)
-    what = f"forward {subject.net_name}, batch {batch}"
-    rates, lines = rates_in_turn(config, works, subject.profile), []
-    for way, result in built.items():
-        if isinstance(result, str):
-            lines.append(line_of(what, UNIT, subject.profile, way.name, detail=result))
-        else:
-            taken = [_refresh_milliseconds(subject, result) for _ in range(REFRESHES)]
-            line = _line(subject, result, rates[way.name][0], way.name)
-            lines.append(replace(line, refresh_milliseconds=median(taken)))
-    return lines
 
 
 def _build(subject: Subject, way: Way, batch: int) -> NetworkEvaluator | str:
@@ -135,10 +116,9 @@ def _work_of(evaluator: NetworkEvaluator) -> Work:
     planes = random_planes(evaluator.batch, evaluator.size)
     policy, value = np.zeros((evaluator.batch, evaluator.actions), np.float32), np.zeros(evaluator.batch, np.float32)
 
-    def forward(rounds: int) -> float:
-        for _ in range(rounds):
-            evaluator.evaluate(planes, policy, value)
-        return float(evaluator.batch * rounds)
+    def forward() -> float:
+        evaluator.evaluate(planes, policy, value)
+        return evaluator.batch
 
     return forward
 
@@ -151,9 +131,3 @@ def _line(subject: Subject, evaluator: NetworkEvaluator, rates: list[float], pre
     more = {"milliseconds": 1000 * batch / median(rates), "first_call_seconds": evaluator.build_seconds}
     what = f"forward {subject.net_name}, batch {batch}"
     return line_of(what, UNIT, evaluator.profile, precision, rates, detail=detail, **more)
-
-
-def _refresh_milliseconds(subject: Subject, evaluator: NetworkEvaluator) -> float:
-    start = time.perf_counter()
-    evaluator.refresh(subject.net)
-    return 1000 * (time.perf_counter() - start)

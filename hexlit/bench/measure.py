@@ -15,8 +15,8 @@ from hexlit.bench.config import BenchConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 
-Work = Callable[[int], float]
-"""Does a number of rounds of work, and returns the units done."""
+Work = Callable[[], float]
+"""Does a round of work, and returns the units done."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _timed(work: Work, rounds: int, profile: DeviceProfile) -> tuple[float, floa
     """Units done, and seconds."""
     synchronize(profile.device)
     start = time.perf_counter()
-    done = work(rounds)
+    done = sum(work() for _ in range(rounds))
     synchronize(profile.device)
     return done, time.perf_counter() - start
 

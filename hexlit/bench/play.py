@@ -1,7 +1,7 @@
-"""Games without a network, searches, and self-play: in this process, in processes of its own, and on a Ray cluster."""
+"""Games without a network, the exact solver, searches, and self-play: here, in processes, and on a Ray cluster."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -12,25 +12,32 @@ from typing import Any
 import numba
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.loader import measure_window
-from hexlit.bench.measure import Measurement, Outcome, Subject, beside, measure_rate, name_of, short
+from hexlit.bench.measure import Measurement, Outcome, Subject, line_of, measure_rate, name_of, short
+from hexlit.bench.training import measure_window
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts, random_games
 from hexlit.hex.record import GameRecord
+from hexlit.hex.solver import ExactSolver, Ingredients, UnsolvedError
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.search import TreeSearch
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
 from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.hosts import HostMaker, elsewhere_from, weights_of
 from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.players import NetworkHost, PlayerSettings, RoundRequest, SelfPlayer, make_player
+from hexlit.selfplay.players import PlayerSettings, RoundRequest, SelfPlayer, make_player
 
+PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
+"""Random stones on the solved positions, by size of the board."""
+POSITIONS = 50
+OPENINGS_UP_TO, REPEATED_UP_TO = 7, 6
+"""Largest boards for the openings, and for repeating them and comparing the ingredients."""
+MOST = 20
+"""A search without an ingredient is ended when it takes this many times the nodes of the whole."""
 SEARCHED_GAMES = 256
-LEAVES = (1, 4, 8, 16)
 COUNTS = (1, 2, 4)
 """Numbers of processes at a time, one line each."""
 SIDE_BY_SIDE, SAMPLE = 16, 64
@@ -47,18 +54,77 @@ def measure_games(subject: Subject) -> Outcome:
     moves, lengths = np.zeros((64, size * size), np.int16), np.zeros(64, np.int16)
     stones, room, cells = empty_stones(1, size), np.zeros(size * size, np.int16), np.zeros(size * size, np.int8)
 
-    def complete_games(rounds: int) -> float:
-        random_games(1000 * rounds, 1, table, moves, stones, lengths)
-        return 1000.0 * rounds
+    def complete_games() -> float:
+        random_games(1000, 1, table, moves, stones, lengths)
+        return 1000
 
-    def fillings(rounds: int) -> float:
-        playouts(cells, 1, 1000 * rounds, np.uint64(1), size, room)
-        return 1000.0 * rounds
+    def fillings() -> float:
+        playouts(cells, 1, 1000, np.uint64(1), size, room)
+        return 1000
 
     works = {"complete random games": complete_games, "random playouts, winner only": fillings}
     on: dict[str, Any] = {"device": "cpu", "threads": 1}
     lines = [measure_rate(subject.config, work, what, "games/s", subject.profile, **on) for what, work in works.items()]
     return Outcome(lines)
+
+
+def measure_solver(subject: Subject) -> Outcome:
+    """One thread of the processor: lines in nodes per second, and findings.
+
+    `milliseconds` of a line is the time for all openings, or for one position; a solver begins with an empty table.
+    Raises `UsageError` for a board that the solver does not support.
+    """
+    config, size = subject.config, subject.config.board
+    ExactSolver(size, 4)
+    start = time.perf_counter()
+    ExactSolver(3).solve(np.zeros(9, np.int8), 1)
+    first = time.perf_counter() - start
+    lines: list[Measurement] = []
+
+    def add(what: str, figures: Sequence[tuple[int, float]], detail: str, **more: float) -> None:
+        rates, seconds = [nodes / taken for nodes, taken in figures], median(taken for _, taken in figures)
+        fields: dict[str, Any] = {"device": "cpu", "threads": 1, "milliseconds": 1000 * seconds, "detail": detail}
+        lines.append(line_of(what, "nodes/s", subject.profile, rates=rates, **fields | more))
+
+    random, plies = np.random.default_rng(size), PLIES[size]
+    stones = np.resize(np.array([1, -1], np.int8), plies)
+    positions = np.zeros((POSITIONS, size * size), np.int8)
+    for cells in positions:
+        cells[random.permutation(size * size)[:plies]] = stones
+    for what, ask in {"winner": ExactSolver.wins, "winning moves": ExactSolver.solve}.items():
+        figures = [_solved(ExactSolver(size), ask, [cells], 1 - 2 * (plies % 2)) for cells in positions]
+        longest = max(seconds for _, seconds in figures)
+        detail = f"one of {POSITIONS}; {longest:.2f} s at most"
+        add(f"{what} after {plies} random plies", figures, detail, first_call_seconds=first)
+    openings = np.eye(size * size, dtype=np.int8)
+    if size > OPENINGS_UP_TO:
+        return Outcome(lines)
+    repeats = config.repeats if size <= REPEATED_UP_TO else 1
+    figures = [_solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)]
+    whole, usual = figures[0][0], median(seconds for _, seconds in figures)
+    add(f"all openings of {size}x{size}", figures, f"{whole:,} nodes")
+    findings = []
+    for name in Ingredients._fields if size <= REPEATED_UP_TO else ():
+        solver = ExactSolver(size, use=Ingredients()._replace(**{name: False}))
+        try:
+            more, longer = _solved(solver, ExactSolver.wins, openings, -1, MOST * whole)
+        except UnsolvedError:
+            findings.append(f"without {name}: given up at {MOST} times the nodes")
+            continue
+        add(f"without {name}", [(more, longer)], f"{more:,} nodes")
+        findings.append(f"without {name}: {more / whole:.2f} times the nodes, {longer / usual:.2f} times as long")
+    return Outcome(lines, findings)
+
+
+def _solved(
+    solver: ExactSolver, ask: Callable[..., Any], positions: Iterable[Any], to_move: int, limit: int | None = None
+) -> tuple[int, float]:
+    """Nodes and seconds for all `positions`; raises `UnsolvedError` at `limit` nodes."""
+    nodes, start = 0, time.perf_counter()
+    for cells in positions:
+        ask(solver, cells, to_move, *([] if limit is None else [limit - nodes]))
+        nodes += solver.nodes
+    return nodes, time.perf_counter() - start
 
 
 class FreeEvaluator:
@@ -79,10 +145,9 @@ def measure_search(subject: Subject) -> Outcome:
         search = TreeSearch(SearchConfig(algorithm=algorithm, simulations=simulations), size=size, games=SEARCHED_GAMES)
         search.batch.policy[:], search.batch.value[:] = policy, value
 
-        def searches(rounds: int) -> float:
-            for _ in range(rounds):
-                search.run(cells, to_move, FreeEvaluator())
-            return float(SEARCHED_GAMES * simulations * rounds)
+        def searches() -> float:
+            search.run(cells, to_move, FreeEvaluator())
+            return SEARCHED_GAMES * simulations
 
         what, on = f"search {algorithm}, {simulations} simulations", dict[str, Any](device="cpu", threads=threads)
         return measure_rate(subject.config, searches, what, "simulations/s", subject.profile, **on)
@@ -95,55 +160,8 @@ def measure_search(subject: Subject) -> Outcome:
     return Outcome(lines)
 
 
-def measure_leaves(subject: Subject) -> Outcome:
-    """Simulations per second of one game after another, by leaves per call.
-
-    Twice: with virtual loss alone, and with root batching. Each line has its ratio to the first, which has one leaf.
-    """
-    ways = [(leaves, root_batch) for root_batch in (False, True) for leaves in LEAVES if leaves > 1 or not root_batch]
-    first, *lines = (
-        _measure_leaves(subject, replace(subject.config.search, leaves=leaves, root_batch=root_batch))
-        for leaves, root_batch in ways
-    )
-    return Outcome([first, *(beside(line, first.median, "{ratio:.2f} times the rate of 1 leaf") for line in lines)])
-
-
-def _measure_leaves(subject: Subject, config: SearchConfig) -> Measurement:
-    size, profile, evaluator = subject.config.board, subject.profile, subject.evaluator(config.leaves)
-    search = TreeSearch(config, size=size, games=1)
-    cells, colours = _openings(size)
-    turn = 0
-
-    def searches(rounds: int) -> float:
-        nonlocal turn
-        for _ in range(rounds):
-            row = turn % len(cells)
-            search.run(cells[row, None], colours[row, None], evaluator)
-            turn += 1
-        return float(config.simulations * rounds)
-
-    leaves = f"{config.leaves} {'root moves' if config.root_batch else 'leaves'}" if config.leaves > 1 else "1 leaf"
-    what = f"{config.algorithm}, {config.simulations} simulations, one game, {subject.net_name}: {leaves} a call"
-    line = measure_rate(subject.config, searches, what, "simulations/s", profile, name_of(evaluator))
-    calls, used = search.evaluator_calls / turn, search.rows_used / (search.evaluator_calls * search.rows)
-    return replace(
-        line,
-        milliseconds=1000 * config.simulations / line.median if line.median else None,
-        detail=f"{calls:.1f} calls a move, {used:.0%} of their rows used",
-    )
-
-
-def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Positions after 0 to 3 stones, and the colours to move: cells int8 `[4, size*size]`, int8 `[4]`."""
-    colours = np.array([1, -1, 1, -1], np.int8)
-    cells = np.zeros((4, size * size), np.int8)
-    for stones, cell in enumerate(np.random.default_rng(0).permutation(size * size)[:3], start=1):
-        cells[stones:, cell] = colours[stones - 1]
-    return cells, colours
-
-
 def measure_selfplay(subject: Subject) -> Outcome:
-    """Evaluations per second in self-play, and the share of time outside the network call: plain float32 first."""
+    """Evaluations per second in self-play: plain float32 first, then the profile as it is."""
     profile = subject.profile
     own = replace(profile, inference="eager", inference_dtype=torch.float32), profile
     return Outcome([_measure_way(subject, one) for one in dict.fromkeys(own)])
@@ -157,17 +175,33 @@ def _measure_way(subject: Subject, profile: DeviceProfile) -> Measurement:
     selfplay = replace(config.selfplay, opening_share=1.0, opening_plies=size**2 * 2 // 3)
     games = where.batch * where.groups
     actor = SelfPlay(GamesSettings(selfplay, config.search, size, games, seed=0, groups=where.groups))
-    done: list[SelfPlayCounts] = []
 
-    def play(rounds: int) -> float:
-        done.append(actor.play(evaluator, positions=NO_END, deadline=time.monotonic() + config.seconds * rounds))
-        return float(done[-1].evaluations)
+    def play(seconds: float) -> SelfPlayCounts:
+        return actor.play(evaluator, positions=NO_END, deadline=time.monotonic() + seconds)
 
     what = f"self-play {subject.net_name}, {config.search.algorithm} {config.search.simulations}"
-    line = measure_rate(config, play, what, "evaluations/s", profile, name_of(evaluator))
-    share = median(1 - counts.network_seconds / counts.seconds for counts in done[-config.repeats :])
-    rate = median(counts.games / counts.seconds for counts in done[-config.repeats :])
-    return replace(line, detail=f"{share:.1%} of the time outside the network, {rate:.1f} games/s")
+    return _measure_play(subject, play, what, name_of(evaluator))
+
+
+def _measure_play(
+    subject: Subject, play: Callable[[float], SelfPlayCounts], what: str, precision: str, leaves: float = 0, **on: Any
+) -> Measurement:
+    """Evaluations per second of `play`, which plays for some seconds; its time outside the network, and its games.
+
+    With `leaves` of each, positions per second. `on` are further fields of the line.
+    """
+    config, done = subject.config, list[SelfPlayCounts]()
+
+    def units() -> float:
+        done.append(play(config.seconds))
+        return (done[-1].evaluations + done[-1].recalled) / leaves if leaves else done[-1].evaluations
+
+    unit = "positions/s" if leaves else "evaluations/s"
+    line = measure_rate(config, units, what, unit, subject.profile, precision, **on)
+    counts = [[one.games, one.network_seconds, one.seconds] for one in done[-config.repeats :]]
+    games, network, seconds = map(sum, zip(*counts, strict=True))
+    detail = f"{1 - network / seconds:.1%} of the time outside the network, {games / seconds:.1f} games/s"
+    return replace(line, detail=detail)
 
 
 def measure_workers(subject: Subject) -> Outcome:
@@ -176,9 +210,8 @@ def measure_workers(subject: Subject) -> Outcome:
 
 
 def _measure_workers(subject: Subject, count: int, hardware: DeviceProfile) -> Measurement:
-    place = _workplace(subject, count, partial(HostMaker, hardware=hardware))
-    with closing(make_player(place, count)) as player:
-        return _measure_player(subject, player, count, "worker", hardware.threads)
+    with closing(make_player(_workplace(subject, count, hardware), count)) as player:
+        return _measure_player(subject, player, count, "worker", threads=hardware.threads * count)
 
 
 def measure_actors(subject: Subject) -> Outcome:
@@ -190,51 +223,37 @@ def measure_actors(subject: Subject) -> Outcome:
         UsageError: there is no such cluster.
     """
     cluster, actors = subject.config.ray, []
-    here = replace(subject.profile, threads=cluster.threads)
     there = elsewhere_from(subject.config.accelerator, cluster.device, cluster.threads)
+    here = replace(subject.profile, threads=cluster.threads)
     workers = [_measure_workers(subject, count, here) for count in COUNTS]
     for count in COUNTS:  # after all workers: no process starts in one that was in a cluster
-        place = _workplace(subject, count, partial(HostMaker, hardware=there))
-        with closing(RayPlayers(place, count, cluster)) as players:
+        with closing(RayPlayers(_workplace(subject, count, there), count, cluster)) as players:
             players.prepare()
-            line = _measure_player(subject, players, count, "actor", cluster.threads)
-            actors.append(replace(line, device=cluster.device))
+            on = {"device": cluster.device, "threads": cluster.threads * count}
+            actors.append(_measure_player(subject, players, count, "actor", **on))
     return Outcome(list(chain.from_iterable(zip(workers, actors, strict=True))))
 
 
 def _workplace(
-    subject: Subject, workers: int, maker: Callable[..., Callable[[], NetworkHost]], games: int | None = None
+    subject: Subject, workers: int, hardware: DeviceProfile | AcceleratorConfig, games: int | None = None
 ) -> PlayerSettings:
-    """The work of `workers` processes: `games`, or as many as fill a call; `maker` gets the evaluator."""
+    """The work of `workers` processes with this `hardware`: `games`, or as many as fill a call."""
     config, profile = subject.config, subject.profile
     where = placement_of(config.selfplay, profile.device.type, profile.threads)
     groups, rows = replace(where, workers=workers).cut(games or where.batch)
     settings = GamesSettings(config.selfplay, config.search, config.board, games or where.batch, seed=0, groups=groups)
-    return PlayerSettings(settings, maker(net=subject.net.config, size=config.board, swap=False, batch=rows))
+    return PlayerSettings(settings, HostMaker(subject.net.config, config.board, False, rows, hardware))
 
 
 def _play(subject: Subject, player: SelfPlayer, seconds: float, positions: int = NO_END) -> SelfPlayCounts:
     weights = weights_of(subject.net)
-    return player.play(RoundRequest(weights, positions, 0, no_games, deadline=time.monotonic() + seconds))
+    return player.play(RoundRequest(weights, positions, 0, deadline=time.monotonic() + seconds))
 
 
-def _measure_player(subject: Subject, player: SelfPlayer, count: int, kind: str, threads: int) -> Measurement:
-    """Evaluations and games per second of `player`, which is `count` processes of a `kind`."""
-    config, done = subject.config, list[SelfPlayCounts]()
-
-    def play(rounds: int) -> float:
-        done.append(_play(subject, player, config.seconds * rounds))
-        return float(done[-1].evaluations)
-
+def _measure_player(subject: Subject, player: SelfPlayer, count: int, kind: str, **on: Any) -> Measurement:
+    """The line of `player`, which is `count` processes of a `kind`."""
     what = f"self-play in {count} {kind}{'s' if count > 1 else ''}, {subject.net_name}"
-    precision = short(subject.profile.inference_dtype)
-    line = measure_rate(config, play, what, "evaluations/s", subject.profile, precision, threads=threads * count)
-    games, seconds = (sum(getattr(one, name) for one in done[-config.repeats :]) for name in ("games", "seconds"))
-    return replace(line, detail=f"{games / seconds:.1f} games/s")
-
-
-def no_games(records: list[GameRecord], counts: object) -> None:
-    """Drop the games that are measured."""
+    return _measure_play(subject, partial(_play, subject, player), what, short(subject.profile.inference_dtype), **on)
 
 
 def measure_pace(subject: Subject) -> Outcome:
@@ -283,16 +302,11 @@ def sample_games(subject: Subject) -> tuple[float, dict[str, float]]:
 
 def _measure_processes(subject: Subject, leaves: float, processes: int, each: int) -> Measurement:
     """Positions of `leaves` each per second, of `processes` with one thread and `each` games."""
-    maker = partial(HostMaker, hardware=replace(subject.profile, threads=1))
-    place, seconds = _workplace(subject, processes, maker, each * processes), subject.config.seconds
+    place = _workplace(subject, processes, replace(subject.profile, threads=1), each * processes)
     with closing(make_player(place, processes)) as player:
-
-        def play(rounds: int) -> float:
-            counts = _play(subject, player, seconds * rounds)
-            return float(counts.evaluations + counts.recalled) / leaves
-
         # In ongoing self-play the games are at different stages, and late positions are faster to search.
-        _play(subject, player, WARM_UP * seconds, 2 * each * processes)
+        _play(subject, player, WARM_UP * subject.config.seconds, 2 * each * processes)
         what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
         precision = short(subject.profile.inference_dtype)
-        return measure_rate(subject.config, play, what, "positions/s", subject.profile, precision, threads=processes)
+        play = partial(_play, subject, player)
+        return _measure_play(subject, play, what, precision, leaves, threads=processes)

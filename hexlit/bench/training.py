@@ -1,13 +1,13 @@
 """The optimisation step as in training, through Lightning with everything around it: of Hex, and of any task.
 
-Also the best batch size of a machine, and the CPU beside the accelerator.
+Also the best batch size of a machine, the CPU beside the accelerator, and the loaders.
 """
 
 import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, repeat
@@ -17,28 +17,42 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import lightning as L
+import numpy as np
 import torch
+from lightning.pytorch.callbacks import LambdaCallback
+from torch.utils.data import Dataset
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import why_missing
 from hexlit.accelerate.events import synchronize
+from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.machine import ProcessTree, ResourceSampler
 from hexlit.accelerate.memory import GIB, peak_bytes, reset_peak
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import measure_own_forward
-from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of
+from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of, measure_rate
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
+from hexlit.hex.engine import empty_stones
+from hexlit.hex.geometry import geometry
+from hexlit.hex.playout import random_games
+from hexlit.hex.record import Ending, GameRecord
 from hexlit.nets.evaluator import random_planes
+from hexlit.search.evaluator import UniformEvaluator
+from hexlit.selfplay.actor import GamesSettings, SelfPlay
+from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.window import ReplayWindow, WindowSettings
 from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule, Positions
 from hexlit.training.batches import batch_size, parts_of
 from hexlit.training.distributed import precision_arguments
 from hexlit.training.module import TrainedModule
 from hexlit.training.phases import PhaseClock, RunDisplay
 from hexlit.training.task import Session, Task
-from hexlit.training.usage import PARTS, StepClock
+from hexlit.training.usage import LOADER_BOUND, PARTS, verdict
 
 WARM_UP = 3
 """Steps that do not count: the first ones allocate, choose kernels, and compile."""
@@ -56,6 +70,9 @@ SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 NEARLY = 0.95
 """Share of the best rate that counts as equally good."""
 
+WINDOW, STEPS, GAMES = 2000, 64, 2000
+"""Positions of self-play, steps on them in an epoch, and recorded games, for the loaders."""
+
 
 @dataclass(frozen=True)
 class Trainee:
@@ -71,17 +88,20 @@ class Trainee:
 
 def positions_trainee(subject: Subject, data: Iterable[Any] | None = None) -> Trainee:
     """Copies of the network, trained on the batches of `data`, or on random positions."""
-    size = subject.config.board
 
     def set_up(profile: DeviceProfile) -> tuple[HexModule, Iterable[Any]]:
-        return _copy(subject, profile), batches_of(size, profile.train_batch) if data is None else data
+        return _copy(subject, profile), data or batches_of(subject.config.board, profile.train_batch)
 
     return Trainee(subject.net_name, "positions", set_up)
 
 
 @contextmanager
 def task_trainee(name: str, make: Callable[[], Task], display: RunDisplay) -> Iterator[Trainee]:
-    """The task from `make`, new at every call, on the first batches of its data; all are closed in the end."""
+    """The task from `make`, new at every call, on the first whole batches of its data; all are closed in the end.
+
+    Raises:
+        UsageError: there is no whole batch.
+    """
     with TemporaryDirectory() as folder, ExitStack() as stack:
 
         def made() -> Task:
@@ -93,25 +113,17 @@ def task_trainee(name: str, make: Callable[[], Task], display: RunDisplay) -> It
             task = made()
             clock = PhaseClock(None, units=task.units)
             task.set_up(Session(Path(folder), profile, clock, display, first_epoch=0, trial=False, deadline=None))
-            return task.module, _first_batches(task, profile.train_batch)
+            data, size = task.data, profile.train_batch
+            # Some ask it for the epoch.
+            data.trainer = L.Trainer(logger=False, enable_checkpointing=False, accelerator="cpu")
+            data.prepare_data()
+            data.setup("fit")
+            batches = list(islice((one for one in data.train_dataloader() if batch_size(one) == size), BATCHES))
+            if not batches:
+                raise UsageError(f"accelerator.train_batch={size}: no batch for training has as many {task.unit}")
+            return task.module, batches
 
         yield Trainee(name, made().unit, set_up)
-
-
-def _first_batches(task: Task, size: int) -> list[Any]:
-    """The first whole batches of training data.
-
-    Raises:
-        UsageError: there is none.
-    """
-    data = task.data
-    data.trainer = L.Trainer(logger=False, enable_checkpointing=False, accelerator="cpu")  # some ask it for the epoch
-    data.prepare_data()
-    data.setup("fit")
-    result = list(islice((batch for batch in data.train_dataloader() if batch_size(batch) == size), BATCHES))
-    if not result:
-        raise UsageError(f"accelerator.train_batch={size}: the training data has no batch of as many {task.unit}")
-    return result
 
 
 def _copy(subject: Subject, profile: DeviceProfile) -> HexModule:
@@ -141,35 +153,32 @@ def measure_train(subject: Subject) -> Outcome:
 def measure_training(trainee: Trainee, config: BenchConfig, profile: DeviceProfile) -> Outcome:
     """Examples per second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
     mixed = [profile.precision] if profile.device.type == "cpu" else ["bf16-mixed", "16-mixed"]
-    precisions = list(dict.fromkeys(["32-true", *mixed]))
-    variants = [replace(profile, precision=precision, compile=False) for precision in precisions]
-    variants += [replace(variants[-1], compile=True)]
-    if not any((one.precision, one.compile) == (profile.precision, profile.compile) for one in variants):
-        variants.append(profile)
+    plain = [replace(profile, precision=precision, compile=False) for precision in ("32-true", *mixed)]
+    variants = dict.fromkeys([*plain, replace(plain[-1], compile=True), profile])
     lines = [measure_steps(trainee, config, variant) for variant in variants]
-    plain = lines[0].median
-    return Outcome([beside(line, plain, "{ratio:.2f} of 32-true") for line in lines], advice(lines))
+    return Outcome([beside(line, lines[0].median, "{ratio:.2f} of 32-true") for line in lines], advice(lines))
 
 
 def advice(found: list[Measurement]) -> list[str]:
     """Suggestions from the measured lines of training (row C19); none if the faster setting is the default one."""
-    rates = {line.precision: line.median for line in found if line.what.startswith("training") and line.median}
-    plain, message = rates.get("32-true"), []
+    rates = {line.precision: line.median for line in found if line.median}
+    findings = []
     for name, rate in rates.items():
         mixed = name.removesuffix(" compiled")
-        if plain and name == mixed != "32-true" and rate < plain:
-            ratio = f"{rate / plain:.2f} of the rate of 32-true"
-            message.append(f"{name} trains at {ratio}: use accelerator.precision=32-true")
-        if name != mixed and mixed in rates and rate > 1.1 * rates[mixed]:
+        if name == mixed and rate < rates.get("32-true", 0.0):
+            ratio = f"{rate / rates['32-true']:.2f} of the rate of 32-true"
+            findings.append(f"{name} trains at {ratio}: use accelerator.precision=32-true")
+        if name != mixed and rate > 1.1 * rates.get(mixed, math.inf):
             worth = "worth accelerator.compile=true where a run is long beside its compiling"
-            message.append(f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: {worth}")
-    return message
+            findings.append(f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: {worth}")
+    return findings
 
 
 def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile) -> Measurement:
-    """Steps of `profile.train_batch` examples, from fresh weights.
+    """Steps of `profile.train_batch` examples, from fresh weights: after the warm-up `config.repeats` steps or more.
 
-    When memory runs out, the micro-batch is halved, as in training; the line says so.
+    They take at least `config.repeats * config.seconds` in total. When memory runs out, the micro-batch is halved, as
+    in training; the line says so.
     """
     what, unit = f"training {trainee.name}, batch {profile.train_batch}", f"{trainee.unit}/s"
     precision = profile.precision + (" compiled" if profile.compile else "")
@@ -182,7 +191,22 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     compile_seconds = module.prepare()
     if profile.compile and compile_seconds is None:
         return line_of(what, unit, profile, precision, detail="torch.compile fails here")
-    laps = Laps(config, profile, clock)
+    times: list[float] = []
+
+    def begun(*_: Any) -> None:
+        if not times:
+            times.append(time.perf_counter())
+
+    def ended(trainer: L.Trainer, *_: Any) -> None:
+        synchronize(profile.device)
+        times.append(time.perf_counter())
+        if len(times) == 1 + WARM_UP:
+            clock.restart()
+        counted = times[WARM_UP:]
+        enough = config.repeats * config.seconds
+        trainer.should_stop = len(counted) > config.repeats and counted[-1] - counted[0] >= enough
+
+    laps = LambdaCallback(on_train_batch_start=begun, on_train_batch_end=ended)
     try:
         with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
             fit(module, endless(batches), profile, [clock, laps])
@@ -195,8 +219,8 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     whole = sum(spent.values()) or EPSILON
     parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
     fits, micro = module.micro_batch == profile.micro_batch, module.micro_batch
-    rates = [profile.train_batch / seconds for seconds in laps.laps[WARM_UP:]]
-    more = {"first_call_seconds": laps.laps[0], "compile_seconds": compile_seconds, "peak_bytes": peak}
+    rates = [profile.train_batch / (end - begin) for begin, end in pairwise(times[WARM_UP:])]
+    more = {"first_call_seconds": times[1] - times[0], "compile_seconds": compile_seconds, "peak_bytes": peak}
     more |= {"milliseconds": 1000 * profile.train_batch / median(rates), "load_share": spent["load"] / whole}
     detail = parts + ("" if fits else f", micro-batch {micro} as memory ran out")
     return line_of(what, unit, profile, precision, rates, fits=fits, detail=detail, **more)
@@ -207,37 +231,11 @@ def endless(batches: Iterable[Any]) -> Iterator[Any]:
     return chain.from_iterable(repeat(batches))
 
 
-class Laps(L.Callback):
-    """Times each step after the warm-up, and ends the training when there are enough."""
-
-    def __init__(self, config: BenchConfig, profile: DeviceProfile, clock: StepClock) -> None:
-        """`config.repeats` steps or more, of at least `config.repeats * config.seconds` in total; `clock` restarts."""
-        self._config, self._clock, self._device = config, clock, profile.device
-        self._times: list[float] = []
-
-    @property
-    def laps(self) -> list[float]:
-        """Seconds of each step."""
-        return [end - begin for begin, end in pairwise(self._times)]
-
-    def on_train_batch_start(self, trainer: L.Trainer, *_: Any) -> None:
-        self._times = self._times or [time.perf_counter()]
-
-    def on_train_batch_end(self, trainer: L.Trainer, *_: Any) -> None:
-        synchronize(self._device)
-        self._times.append(time.perf_counter())
-        if len(self.laps) == WARM_UP:
-            self._clock.restart()
-        counted, repeats = self.laps[WARM_UP:], self._config.repeats
-        trainer.should_stop = len(counted) >= repeats and sum(counted) >= repeats * self._config.seconds
-
-
 def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
     """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
-    parts = ("enable_checkpointing", "enable_progress_bar", "enable_model_summary")
-    quiet: dict[str, Any] = dict.fromkeys(("logger", *parts), False)
-    where: dict[str, Any] = {"accelerator": profile.accelerator, "devices": profile.devices}
-    trainer = L.Trainer(**where, **precision_arguments(profile), max_epochs=1, callbacks=callbacks, **quiet)
+    parts = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+    settings: dict[str, Any] = {**dict.fromkeys(parts, False), **precision_arguments(profile), "max_epochs": 1}
+    trainer = L.Trainer(accelerator=profile.accelerator, devices=profile.devices, callbacks=callbacks, **settings)
     trainer.fit(module, loader)
 
 
@@ -289,19 +287,18 @@ def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
     return command
 
 
-def compare_devices(subject: Subject) -> Outcome:
-    """The CPU beside the accelerator: the same network and batches, and the same loss at the end."""
-    profile, threads = subject.profile, subject.config.accelerator.threads
-    batches: dict[str, Any] = {"train_batch": profile.train_batch, "evaluation_batch": profile.evaluation_batch}
-    cpu = build_profile(AcceleratorConfig(device="cpu", threads=threads, **batches))
-    return compare(subject, cpu, None if profile.device.type == "cpu" else profile)
+def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) -> Outcome:
+    """Forward and training on the CPU beside the accelerator: the same network and batches, and the same loss.
 
-
-def compare(subject: Subject, cpu: DeviceProfile, other: DeviceProfile | None) -> Outcome:
-    """Forward and training on the CPU, and on `other`, each with its own profile; None: there is no accelerator."""
-    lines: list[Measurement] = []
-    losses = []
-    for profile in [cpu] if other is None else [cpu, other]:
+    By default each has its own profile, and `profiles` are that of the CPU, and of the accelerator if there is one.
+    """
+    if not profiles:
+        own, threads = subject.profile, subject.config.accelerator.threads
+        batches: dict[str, Any] = {"train_batch": own.train_batch, "evaluation_batch": own.evaluation_batch}
+        cpu = build_profile(AcceleratorConfig(device="cpu", threads=threads, **batches))
+        profiles = [cpu] if own.device.type == "cpu" else [cpu, own]
+    lines, losses = list[Measurement](), []
+    for profile in profiles:
         lines.append(measure_own_forward(subject, profile))
         lines.append(measure_steps(positions_trainee(subject), subject.config, profile))
         plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
@@ -309,16 +306,15 @@ def compare(subject: Subject, cpu: DeviceProfile, other: DeviceProfile | None) -
         loss = loss_after(subject, plain, batches_of(subject.config.board, profile.train_batch))
         losses.append(f"loss in float32 after the same {BATCHES} steps on {profile.device}: {loss:.6f}")
         profile.apply()
-    if other is None:
+    if len(profiles) == 1:
         for name in ("cuda:0", "mps"):
             absent: dict[str, Any] = {"device": name, "threads": 0, "detail": why_missing(torch.device(name))}
-            lines.append(line_of("forward and training", "positions/s", cpu, **absent))
+            lines.append(line_of("forward and training", "positions/s", profiles[0], **absent))
         return Outcome(lines, [*losses, "there is no accelerator to compare the cpu with; `hexlit doctor` says why"])
-    medians = [line.median for line in lines]
     faster = [
-        f"{kind}: {other.device} at {there / here:.2f} times the rate of the cpu"
-        for kind, here, there in zip(("forward", "training"), medians[:2], medians[2:], strict=True)
-        if here and there
+        f"{kind}: {there.device} at {there.median / here.median:.2f} times the rate of the cpu"
+        for kind, here, there in zip(("forward", "training"), lines[:2], lines[2:], strict=True)
+        if here.median and there.median
     ]
     return Outcome(lines, [*faster, *losses])
 
@@ -334,3 +330,64 @@ def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions
     module.to("cpu").train()
     with torch.no_grad():
         return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
+
+
+def measure_loaders(subject: Subject) -> Outcome:
+    """The loader of self-play's window, and that of recorded games."""
+    lines = measure_window(subject)
+    return Outcome([*lines, measure_games(subject, lines[-1])])
+
+
+def measure_games(subject: Subject, fed: Measurement) -> Measurement:
+    """The loader of recorded games by itself, beside the training rate of `fed`.
+
+    The games are random, so longer than others, and take longer to replay.
+    """
+    size, batch = subject.config.board, subject.profile.train_batch
+    moves, lengths = np.zeros((GAMES, size * size), np.int16), np.zeros(GAMES, np.int16)
+    random_games(GAMES, 0, geometry(size), moves, empty_stones(1, size), lengths)
+    with TemporaryDirectory() as folder:
+        with GameStore(Path(folder) / "games") as store:
+            for game, plies in enumerate(lengths.tolist()):
+                winner = 1 if plies % 2 else -1
+                store.append([GameRecord(game, size, False, moves[game, :plies], winner, Ending.CONNECTED)])
+        positions = GamePositions.open(store.folder, size=size, swap=False, cache=Path(folder) / "cache")
+        rows = GameRows(positions, np.arange(len(positions))).shuffled(batch=batch, seed=0, epoch=0)
+        return _alone(subject, "loading recorded games", EpochDataset(rows), fed)
+
+
+def played_window(subject: Subject) -> ReplayWindow:
+    """A window of games searched without a network."""
+    config = subject.config
+    records: list[GameRecord] = []
+    actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, games=64, seed=0))
+    actor.play(UniformEvaluator(), positions=WINDOW, on_games=lambda ended, counts: records.extend(ended))
+    window = ReplayWindow(config.board, False, WindowSettings(10**6))
+    window.extend(records)
+    return window
+
+
+def measure_window(subject: Subject, data: Dataset[Any] | None = None) -> list[Measurement]:
+    """The loader of self-play's window alone, then training with it, and the share of time that waits for data.
+
+    `data` replaces the window's batches.
+    """
+    profile = subject.profile
+    if data is None:
+        data = EpochDataset(played_window(subject).epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
+    trainee = positions_trainee(subject, make_loader(data, profile, batch_size=None))
+    fed = measure_steps(trainee, subject.config, profile)
+    alone = _alone(subject, "loading", data, fed)
+    if fed.median is None:
+        return [alone, fed]
+    share = fed.load_share or 0.0
+    message = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
+    return [alone, replace(fed, detail=message)]
+
+
+def _alone(subject: Subject, what: str, data: Dataset[Any], fed: Measurement) -> Measurement:
+    profile = subject.profile
+    stream = endless(make_loader(data, profile, batch_size=None))
+    what = f"{what}, batch {profile.train_batch}, {profile.workers} processes"
+    line = measure_rate(subject.config, lambda: len(next(stream)[0]), what, "positions/s", profile)
+    return beside(line, fed.median, "{ratio:.1f} times the rate of training")

@@ -19,7 +19,9 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from pkgutil import resolve_name
+from typing import Any, TypeVar, cast
+from unittest.mock import patch
 
 import hydra
 from hydra.core.config_store import ConfigStore
@@ -48,14 +50,29 @@ def register_schema(name: str, schema: type[Any]) -> None:
 
 
 def command(
-    name: str, schema: type[Schema], task: Callable[[Schema], None], *, prepare: Callable[[Arguments], Arguments] = list
+    name: str,
+    schema: type[Schema],
+    task: Callable[[Schema], object] | str,
+    *,
+    prepare: Callable[[Arguments], Arguments] = list,
 ) -> Callable[[Arguments], int]:
-    """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema from now on."""
+    """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema from now on.
+
+    A task that imports torch is named, `module:function` in this package, and imported when it is called. A task that
+    returns False ends with exit code 1.
+    """
     register_schema(name, schema)
 
     def main(argv: Arguments) -> int:
         """Run the command with Hydra overrides; returns the exit code."""
-        return run(lambda config: task(typed(config, schema)), name, argv, prepare=prepare)
+        ends: list[object] = []
+
+        def typed_task(config: DictConfig) -> None:
+            settings = typed(config, schema)
+            function = resolve_name(f"hexlit.commands.{task}") if isinstance(task, str) else task
+            ends.append(function(settings))
+
+        return run(typed_task, name, argv, prepare=prepare) or int(False in ends)
 
     return main
 
@@ -88,24 +105,19 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
 
     Raises:
         UsageError: a value is missing or of the wrong type, or a `__post_init__` refused it.
-        TypeError: the YAML does not name the schema in its defaults list (a bug).
     """
     try:
         _refuse_other_keys(config)
         result = OmegaConf.to_object(config)
     except OmegaConfBaseException as error:
         raise UsageError(explain(error, "", [])) from error
-    if not isinstance(result, schema):
-        raise TypeError(f"the configuration is a {type(result).__name__}: its YAML lacks the schema {schema.__name__}")
-    return result
+    return cast(Schema, result)
 
 
 def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
     """Refuse keys that Hydra's +key=value has added or ~key has removed: the settings are those of the schema."""
-    schema = OmegaConf.get_type(config)
-    if schema is None or not dataclasses.is_dataclass(schema):
-        return
-    names, keys = {field.name for field in dataclasses.fields(schema)}, {str(key) for key in config}
+    schema: Any = OmegaConf.get_type(config)
+    names, keys = {field.name for field in dataclasses.fields(schema)}, {*map(str, config)}
     for key in sorted(names ^ keys):
         known = ", ".join(sorted(names))
         raise UsageError(f"{prefix}{key}: settings are neither added nor removed; the keys here are {known}")
@@ -132,20 +144,8 @@ def run(
         Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
     """
     logging.raiseExceptions = False  # a log on a full disk is no reason for a traceback
-    code = BUG
-    try:
-        code = _run(task, config_name, argv, prepare)
-    finally:
-        run_folder.leave(refused=code == MISTAKE)
-    return code
 
-
-def _run(
-    task: Callable[[DictConfig], None], config_name: str, argv: Arguments, prepare: Callable[[Arguments], Arguments]
-) -> int:
-    from unittest.mock import patch
-
-    wants_traceback, arguments = os.environ.get("HYDRA_FULL_ERROR") == "1", argv
+    code, arguments, wants_traceback = BUG, argv, os.environ.get("HYDRA_FULL_ERROR") == "1"
     try:
         arguments = prepare(argv)
         _, overrides = composing.flags_and_overrides(arguments)
@@ -153,22 +153,26 @@ def _run(
         # Hydra raises errors then, instead of printing them and leaving.
         with patch.object(sys, "argv", [sys.argv[0], *words]), patch.dict(os.environ, HYDRA_FULL_ERROR="1"):
             hydra.main(f"pkg://{composing.CONFIG_PACKAGE}", config_name, composing.VERSION_BASE)(_watched(task))()
+        code = FINE
     except (KeyboardInterrupt, SystemExit) as stop:
-        code = INTERRUPTED if is_interruption(stop) else getattr(stop, "code", None)
-        return code if isinstance(code, int) else BUG
+        code = stop.code if isinstance(stop, SystemExit) and isinstance(stop.code, int) else BUG
+        code = INTERRUPTED if is_interruption(stop) else code
     except (Refused, Exception) as stop:
         error = stop.error if isinstance(stop, Refused) else stop
         if isinstance(error, BrokenPipeError):  # `hexlit train --cfg job | head`: the reader has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return FINE
-        mistake = stop.mistake if isinstance(stop, Refused) else is_mistake(error)
-        if wants_traceback or not mistake:
-            traceback.print_exception(error)
-        if not mistake:
-            return BUG
-        print(f"hexlit {config_name.removesuffix('_task')}: {explain(error, config_name, arguments)}", file=sys.stderr)
-        return MISTAKE
-    return FINE
+            code = FINE
+        else:
+            mistake = stop.mistake if isinstance(stop, Refused) else is_mistake(error)
+            code = MISTAKE if mistake else BUG
+            if wants_traceback or not mistake:
+                traceback.print_exception(error)
+            if mistake:
+                name = config_name.removesuffix("_task")
+                print(f"hexlit {name}: {explain(error, config_name, arguments)}", file=sys.stderr)
+    finally:
+        run_folder.leave(refused=code == MISTAKE)
+    return code
 
 
 def _watched(task: Callable[[DictConfig], None]) -> Callable[[DictConfig], None]:

@@ -131,9 +131,8 @@ def _of_task(settings: RunConfig, asked: BenchConfig) -> "Report":
     name, silent = settings.task, Console(quiet=True)
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
-    with task_trainee(
-        name, lambda: tasks.found(entry.make)(settings, silent, *entry.begin(settings)), display
-    ) as trainee:
+    make = resolve_name(entry.make)
+    with task_trainee(name, lambda: make(settings, silent, *entry.begin(settings)), display) as trainee:
         outcome = measure_training(trainee, asked, profile)
     return Report(f"task {name}", {"task": name}, _machine(profile), list(outcome.lines), list(outcome.findings))
 

@@ -1,31 +1,25 @@
 """The command line of a Hydra application: typed again, told to Weights & Biases, and without words of no effect."""
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydra.core.hydra_config import HydraConfig
+
 from hexlit.errors import UsageError
 from hexlit.training.config import LoggerConfig
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hexlit.reporting.page import Page
     from hexlit.tracking.tracked_run import TrackedRun
-
-
-def same_command(command: str, *, without: str) -> str:
-    """`command` with the overrides it was called with, except that of the setting `without`."""
-    from hydra.core.hydra_config import HydraConfig
-
-    given = [str(override) for override in HydraConfig.get().overrides.task]
-    return f"{command} {shlex.join(one for one in given if not one.startswith(f'{without}='))}"
 
 
 def choices() -> dict[str, Any]:
     """Choices of the command line: overrides, the experiment, and the option of every group; empty outside of Hydra."""
-    from hydra.core.hydra_config import HydraConfig
-
     if not HydraConfig.initialized():
         return {}
     hydra = HydraConfig.get()
@@ -35,16 +29,21 @@ def choices() -> dict[str, Any]:
     return {"overrides": overrides, "experiment": groups.get("experiment"), "choices": groups}
 
 
-def facts_of(settings: Any, **more: Any) -> dict[str, Any]:
-    """The whole configuration in the dataclass `settings`, the choices, the code and its versions, and `more`."""
-    from hexlit.tracking.provenance import git_state, versions
-
-    return {**asdict(settings), **choices(), "git": git_state(), "versions": versions(), **more}
-
-
 def as_json(document: Any) -> str:
     """The document as JSON, without NaN and infinities, which JSON does not know."""
     return json.dumps(document, indent=2, allow_nan=False)
+
+
+def print_results(settings: Any, document: Any, page: "Page", console: "Console") -> None:
+    """Print the `document` as JSON, or its `page` as Markdown or for people, as the `settings` say."""
+    from hexlit.reporting.text import markdown, show
+
+    if settings.json:
+        print(as_json(document))
+    elif getattr(settings, "markdown", False):
+        print(markdown(page))
+    else:
+        show(page, console)
 
 
 def track(
@@ -52,11 +51,8 @@ def track(
     folder: Path,
     document: Mapping[str, Any],
     log_tables: Callable[["TrackedRun"], None],
-    *,
     kind: str,
-    tags: Sequence[str] = (),
-    sources: Sequence[str] = (),
-    facts: Mapping[str, Any],
+    sources: Sequence[str],
     files: Sequence[str],
 ) -> None:
     """Log the match or strength run in `folder` on Weights & Biases, unless the settings say no.
@@ -67,26 +63,25 @@ def track(
         document: all of them, the run's summary.
         log_tables: logs more.
         kind: the command.
-        tags: further ones.
         sources: the networks.
-        facts: further ones of the configuration.
         files: names of the results, an artifact of the run.
     """
     if settings.logger.wandb.mode == "disabled":
         return  # torch is not needed
     from hexlit.tasks.hex.checkpoint import network_file
     from hexlit.tracking.opening import open_run
+    from hexlit.tracking.provenance import git_state, versions
     from hexlit.tracking.tracked_run import Files
     from hexlit.training.loggers import checkpoint_files, without_doubles
 
-    size = document["board"]
+    size, facts = document["board"], {name: document[name] for name in ("specs", "device") if name in document}
     run = open_run(
         settings.logger.wandb,
         folder,
         name=f"{kind}-{folder.name}",
         kind=kind,
-        tags=[kind, *tags, f"{size}×{size}"],
-        facts=facts_of(settings, size=size, **facts),
+        tags=[kind, *filter(None, [document.get("what")]), f"{size}×{size}"],
+        facts={**asdict(settings), **choices(), "git": git_state(), "versions": versions(), "size": size, **facts},
         resumed=kind == "match" and settings.resume is not None,
     )
     if run is None:

@@ -1,12 +1,12 @@
 """`hexlit doctor`: abilities of this machine, found by trying: devices, precisions, compiling, memory, versions."""
 
-import json
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 from rich.console import Console
 
 from hexlit.commands.application import command
+from hexlit.commands.command_line import print_results
 
 
 @dataclass
@@ -24,16 +24,12 @@ def doctor(settings: DoctorConfig) -> None:
     from hexlit.accelerate.inspection import inspect_machine
     from hexlit.reporting.doctor import doctor_page
     from hexlit.reporting.screen import is_screen
-    from hexlit.reporting.text import show
 
     screen = Console(stderr=True)
     status = screen.status("looking around")
     with status if is_screen(screen) else nullcontext():
         result = inspect_machine(compile=settings.compile, fused_obstacle=fused_obstacle, on_step=status.update)
-    if settings.json:
-        print(json.dumps(result, indent=2, allow_nan=False))
-    else:
-        show(doctor_page(result), Console(highlight=False))
+    print_results(settings, result, doctor_page(result), Console(highlight=False))
 
 
 def fused_obstacle() -> str:

@@ -10,7 +10,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.arena.matches import Block, MatchWorker, Pair
 from hexlit.arena.player_spec import PlayerSpec
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
     from hexlit.commands.strength import StrengthConfig
 
 
-def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:
-    """The profile of the machine that runs this, once it has all sets of `kernels`.
+def made_ready(config: "MatchConfig | StrengthConfig", kernels: Sequence[str]) -> DeviceProfile:
+    """The profile of the machine that runs this, a task of the cluster, once it has all sets of `kernels`.
 
     Raises:
         UsageError: the machine lacks the requested hardware; the message names it.
     """
-    profile = profile_there(accelerator)
+    profile = profile_there(elsewhere_from(config.accelerator, config.ray.device, config.ray.threads))
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
     # One process of a host compiles; the others wait and load.
@@ -57,12 +56,9 @@ class MatchWorkerMaker:
     def __call__(self) -> Callable[[Block], list[Pair]]:
         """The function that plays a block."""
         config = self.config
-        accelerator = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
-        profile = made_ready(accelerator, of_players(self.specs))
+        profile = made_ready(config, of_players(self.specs))
         networks = {source: Evaluators(network, self.size, profile) for source, network in self.networks.items()}
-        factory = PlayerFactory(
-            self.specs, config.search, accelerator, board=self.size, seed=config.seed, networks=networks
-        )
+        factory = PlayerFactory(self.specs, config, self.size, networks)
         contestants = [factory.contestant(spec) for spec in self.specs]
         worker = MatchWorker(contestants, self.size, at_once=self.at_once, swap=config.swap)
         return lambda block: list(worker.play(block))
@@ -100,8 +96,7 @@ class JudgeMaker:
 
     def __call__(self) -> Callable[[Batch], Judgement]:
         """The function that judges a batch."""
-        ray = self.config.ray
-        profile = made_ready(elsewhere_from(self.config.accelerator, ray.device, ray.threads), ("search",))
+        profile = made_ready(self.config, ["search"])
         judge = judges_here(Evaluators(self.network, self.size, profile), self.config.search, self.games)
         return lambda batch: judge(batch[0]).judge(*batch[1:])
 

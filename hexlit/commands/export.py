@@ -12,7 +12,6 @@ from hexlit.settings import Settings, one_of
 
 FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 """Format -> suffix of its files."""
-DTYPES = ("float32", "float16")
 
 
 @dataclass
@@ -24,7 +23,7 @@ class ExportConfig(Settings):
     format: str = one_of(FORMATS, "onnx")
     """File format. onnx: for other programs, every board. safetensors: for hexlit, weights and
     shape without the training."""
-    dtype: str = one_of(DTYPES, "float32")
+    dtype: str = one_of(("float32", "float16"), "float32")
     """Number format of the weights in safetensors."""
     target: str | None = None
     """File to write. Null: the name of the run's folder, in the working folder."""

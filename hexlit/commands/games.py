@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number, one_of
 
@@ -13,8 +13,6 @@ ACTIONS = ("import", "export", "show", "stats", "verify")
 FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
 """Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write them."""
 DUPLICATES = ("symmetric", "exact", "keep")
-ON_ERROR = ("skip", "stop")
-WINNERS = ("black", "white")
 ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
 
 
@@ -30,13 +28,13 @@ class GamesConfig(Settings):
     """Import: folder of the store. Export: file."""
     duplicates: str = one_of(DUPLICATES, "symmetric")
     """Import: equal games to drop. symmetric (also those turned by 180 degrees), exact, keep (none)."""
-    on_error: str = one_of(ON_ERROR, "skip")
+    on_error: str = one_of(("skip", "stop"), "skip")
     """Import: treatment of unreadable games. skip (and count them), or stop."""
     format: str | None = one_of(FORMATS, None)
     """Export: name of the format. None: from the name of target."""
     size: int | None = number(None, "[2, inf)")
     """Export, stats: rows of the board; only games on such boards. None: all games."""
-    winner: str | None = one_of(WINNERS, None)
+    winner: str | None = one_of(("black", "white"), None)
     """Export, stats: winner; only games that it won. None: all games."""
     ending: str | None = one_of(ENDINGS, None)
     """Export, stats: ending; only such games. None: all games."""
@@ -88,22 +86,9 @@ class GamesConfig(Settings):
         return [Path(str(path)) for path in named if path not in (None, "")]
 
 
-register_schema("games", GamesConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code, 1 if `verify` finds an error."""
-    ends: list[int] = []
-    return run(lambda config: ends.append(games(typed(config, GamesConfig))), "games", argv, prepare=named) or sum(ends)
-
-
 def named(argv: list[str]) -> list[str]:
     """`argv` with its first word, `import` in `hexlit games import ...`, as a setting."""
     return [f"action={argv[0]}", *argv[1:]] if argv and re.fullmatch(r"\w+", argv[0]) else argv
 
 
-def games(settings: GamesConfig) -> int:
-    """Run the action; returns the exit code."""
-    from hexlit.commands.games_run import DONE_BY
-
-    return int(DONE_BY[settings.action](settings) is False)
+main = command("games", GamesConfig, "games_run:games", prepare=named)

@@ -2,16 +2,17 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import shlex
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hydra.core.hydra_config import HydraConfig
 from rich.console import Console
 
 from hexlit.arena.thinker import PlyReview, exact_review, review
-from hexlit.commands.command_line import same_command
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
@@ -38,36 +39,52 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Document = dict[str, Any]
+"""Results as plain values."""
+
 LARGEST_BOARD = 19
 _WINNERS = {"black": 1, "white": -1}
 
 
-def import_games_to_store(settings: "GamesConfig") -> None:
-    """Add games to a store, and print the results."""
-    target, reader = Path(str(settings.target)), GameReader(settings.sources)
-    how, stops = Duplicates(settings.duplicates), settings.on_error == "stop"
-    again = same_command("hexlit games import", without="action")
-    with (
-        says_how_to_continue("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
-        _progress(reader, "importing"),
-    ):
-        result = import_games(reader, target, duplicates=how, stop_at_error=stops)
-    _give_out(settings, result.as_json(), lambda document: import_page(document, str(target)))
+def games(settings: "GamesConfig") -> bool:
+    """Run the action; returns False if games are wrong."""
+    reader = GameReader(settings.sources)
+    if settings.action == "show":
+        show(settings, reader)
+        return True
+    title, action, page = ACTIONS[settings.action]
+    importing = _interruptible(settings) if settings.action == "import" else nullcontext()
+    with importing, Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
+        reader.progress = lambda reader: shown.update(reader.position, reader.games)
+        document = action(settings, reader)
+    if settings.json:
+        print(json.dumps(document, ensure_ascii=False))
+    else:
+        show_page(page(document, settings.target), Console(highlight=False, soft_wrap=True))
+    return bool(document.get("fine", True))
 
 
-def export(settings: "GamesConfig") -> None:
-    """Write games to a file, and print the facts that its format leaves out."""
+def _interruptible(settings: "GamesConfig") -> AbstractContextManager[None]:
+    given = [one for one in HydraConfig.get().overrides.task if not one.startswith("action=")]
+    again = f"hexlit games import {shlex.join(given)}"
+    return says_how_to_continue("hexlit games", lambda: f"the games read are kept in {settings.target}", lambda: again)
+
+
+def import_to_store(settings: "GamesConfig", reader: GameReader) -> Document:
+    """Add games to a store."""
+    target, how = Path(str(settings.target)), Duplicates(settings.duplicates)
+    return import_games(reader, target, duplicates=how, stop_at_error=settings.on_error == "stop").as_json()
+
+
+def export(settings: "GamesConfig", reader: GameReader) -> Document:
+    """Write games to a file; returns also the facts that its format leaves out."""
     target = Path(str(settings.target))
     form = format_for(target, settings.format)
-    reader = GameReader(settings.sources)
-    with _progress(reader, "exporting"):
-        result = export_games(reader, target, form, selection=_selection(settings))
-    _give_out(settings, result.as_json(), lambda document: export_page(document, str(target)))
+    return export_games(reader, target, form, selection=_selection(settings)).as_json()
 
 
-def show(settings: "GamesConfig") -> None:
+def show(settings: "GamesConfig", reader: GameReader) -> None:
     """Draw one game on the terminal, and as SVG if requested."""
-    reader = GameReader(settings.sources)
     games = (game for game in reader if isinstance(game, GameRecord))
     record = next(islice(games, settings.game - 1, None), None)
     if record is None:
@@ -88,39 +105,25 @@ def show(settings: "GamesConfig") -> None:
     Console(highlight=False, soft_wrap=True).print(draw_game(shown))
 
 
-def stats(settings: "GamesConfig") -> None:
-    """Print the contents of the games."""
-    reader = GameReader(settings.sources)
-    overview = Overview(settings.opening_plies)
-    unreadable = 0
-    with _progress(reader, "counting"):
-        for game in _selection(settings).of(reader):
-            if isinstance(game, RecordError):
-                unreadable += 1
-            else:
-                overview.add(game)
+def stats(settings: "GamesConfig", reader: GameReader) -> Document:
+    """Count the contents of the games."""
+    overview, unreadable = Overview(settings.opening_plies), 0
+    for game in _selection(settings).of(reader):
+        if isinstance(game, RecordError):
+            unreadable += 1
+        else:
+            overview.add(game)
     if not overview.games:
         raise UsageError(f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read")
-    document = {**overview.as_json(settings.most), "unreadable": unreadable}
-    _give_out(settings, document, overview_page)
+    return {**overview.as_json(settings.most), "unreadable": unreadable}
 
 
-def verify(settings: "GamesConfig") -> bool:
-    """Replay the games; returns whether all are correct."""
-    reader = GameReader(settings.sources)
-    with _progress(reader, "replaying"):
-        verdict = verify_games(reader, most=settings.most)
+def verify(settings: "GamesConfig", reader: GameReader) -> Document:
+    """Replay the games."""
+    verdict = verify_games(reader, most=settings.most)
     if not reader.games:
         raise UsageError(f"source={settings.sources[0]}: there are no games in it")
-    _give_out(settings, verdict.as_json(), verdict_page)
-    return verdict.fine
-
-
-@contextmanager
-def _progress(reader: GameReader, title: str) -> Iterator[None]:
-    with Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
-        reader.progress = lambda reader: shown.update(reader.position, reader.games)
-        yield
+    return verdict.as_json()
 
 
 def _selection(settings: "GamesConfig") -> Selection:
@@ -129,16 +132,13 @@ def _selection(settings: "GamesConfig") -> Selection:
     return Selection(settings.size, winner, ending, settings.games)
 
 
-def _give_out(settings: "GamesConfig", document: dict[str, object], page: Callable[[dict[str, object]], Page]) -> None:
-    """Print the document, as JSON or as its page."""
-    if settings.json:
-        print(json.dumps(document, ensure_ascii=False))
-    else:
-        show_page(page(document), Console(highlight=False, soft_wrap=True))
-
-
-DONE_BY = {"import": import_games_to_store, "export": export, "show": show, "stats": stats, "verify": verify}
-"""Action -> its function; False is an exit code of 1."""
+ACTIONS: dict[str, tuple[str, Callable[["GamesConfig", GameReader], Document], Callable[..., Page]]] = {
+    "import": ("importing", import_to_store, import_page),
+    "export": ("exporting", export, export_page),
+    "stats": ("counting", stats, lambda document, target: overview_page(document)),
+    "verify": ("replaying", verify, lambda document, target: verdict_page(document)),
+}
+"""Action -> what the display of its progress says, its function, and the page of its results."""
 
 
 def page_of(settings: "GamesConfig", shown: ShownGame, reader: GameReader) -> str:

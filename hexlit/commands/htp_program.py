@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # torch and the kernels are imported only when the program pl
     from hexlit.arena.htp.protocol import Incoming
     from hexlit.arena.thinker import MakeEvaluator
 
-PLAYERS = ("network", "rollouts", "uniform")
-
 BOARD_WITHOUT_NETWORK = 11
 
 
@@ -32,7 +30,7 @@ BOARD_WITHOUT_NETWORK = 11
 class HtpConfig(PlaySettings):
     """Settings of `hexlit htp`."""
 
-    player: str = one_of(PLAYERS, "network")
+    player: str = one_of(("network", "rollouts", "uniform"), "network")
     """Judge of positions: network (of `checkpoint`), rollouts (random playouts) or uniform (no judgement)."""
     checkpoint: str | None = None
     """Checkpoint of the network, the folder of its run, or a packaged network such as `hexlit:small`. Null is the
@@ -71,7 +69,6 @@ def explain(argv: list[str]) -> int:
     """Answer `--help`, `--cfg job` and the other flags; returns the exit code."""
 
     def refuse(config: DictConfig) -> None:
-        del config
         raise UsageError(f"{' '.join(argv)}: a conversation takes settings only, no flags")
 
     return run(refuse, "htp", argv)
@@ -141,9 +138,7 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
         return result.make_evaluator, result.size, result.knows_swap(result.size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
-        del size, swap, batch
-        if settings.player == "uniform":
-            return UniformEvaluator()
-        return RolloutEvaluator(settings.rollouts, settings.seed)
+        uniform = settings.player == "uniform"
+        return UniformEvaluator() if uniform else RolloutEvaluator(settings.rollouts, settings.seed)
 
     return make, BOARD_WITHOUT_NETWORK, False

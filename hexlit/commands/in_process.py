@@ -26,17 +26,18 @@ Schema = TypeVar("Schema")
 
 
 def call(
-    task: Callable[[DictConfig], Result],
     config_name: str,
+    schema: type[Schema],
+    task: Callable[[Schema], Result],
     arguments: Arguments,
     *,
     prepare: Callable[[Arguments], Arguments] = list,
 ) -> Result:
     """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return the result of `task`.
 
-    `prepare` may rewrite the arguments first. As on the command line, the task has a folder with its log. Unlike there,
-    no mistake is printed, and the process stays unchanged: Hydra's state, the environment, warning filters and random
-    generators.
+    The task takes the settings of the `schema`. `prepare` may rewrite the arguments first. As on the command line, the
+    task has a folder with its log. Unlike there, no mistake is printed, and the process stays unchanged: Hydra's state,
+    the environment, warning filters and random generators.
 
     Raises:
         UsageError: a mistake of the caller, in one line that names the right value.
@@ -52,7 +53,7 @@ def call(
             run_folder.claim(folder)
             HydraConfig.instance().set_config(config)
             with log_file_of_run(folder / f"{config.hydra.job.name}.log"):
-                return task(without_hydra(config))
+                return task(typed(without_hydra(config), schema))
     except SystemExit as stop:
         if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
             raise KeyboardInterrupt from stop

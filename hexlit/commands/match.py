@@ -4,12 +4,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from omegaconf import DictConfig
-
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.cluster.config import PLACES, RayConfig
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.commands.command_line import refuse_tensorboard
 from hexlit.commands.run_folder import resumed_arguments
 from hexlit.search.config import BOARDS, SearchConfig
@@ -72,14 +70,6 @@ class MatchConfig(Settings):
         self.openings.length(swap=self.swap)
 
 
-register_schema("match", MatchConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(match, "match", argv, prepare=arguments)
-
-
 def arguments(argv: list[str]) -> list[str]:
     """`argv` for Hydra: players quoted, and with `resume=FOLDER` the settings of that match.
 
@@ -101,11 +91,4 @@ def quoted_players(argument: str) -> str:
     return f"players=[{','.join(quoted(word) if '=' in word and word[0] not in QUOTES else word for word in words)}]"
 
 
-def match(config: DictConfig) -> None:
-    """Play the missing games of the match, and print the results."""
-    settings = typed(config, MatchConfig)
-    from rich.console import Console
-
-    from hexlit.commands.match_run import play_match
-
-    play_match(config, settings, Console(highlight=False, stderr=settings.json))
+main = command("match", MatchConfig, "match_run:play_match", prepare=arguments)

@@ -2,17 +2,15 @@
 
 import math
 import os
-import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numba
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
 from rich.console import Console
 
 from hexlit.accelerate.host import usable_cores
@@ -24,10 +22,9 @@ from hexlit.commands.command_line import as_json, refuse_unused, track
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
-from hexlit.commands.run_folder import settings_writer
+from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.board_svg import moves_svg
 from hexlit.reporting.match import match_page, ratings
 from hexlit.reporting.screen import Counting, Waiting
@@ -43,17 +40,16 @@ FILES = ("match.json", "games.csv", "games.sgf")
 GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", "board")
 
 
-def play_match(config: DictConfig, settings: "MatchConfig", console: Console) -> Path:
+def play_match(settings: "MatchConfig", console: Console | None = None) -> Path:
     """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
+    console = console or Console(highlight=False, stderr=settings.json)
     refuse_unused(settings, HydraConfig.get().overrides.task)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
     if settings.resume is None:  # a resumed match keeps its settings
-        settings_writer(config, folder)()
-    place = os.path.relpath(folder)
-    again = f"hexlit match {shlex.join([f'resume={place}'])}"
-    with says_how_to_continue("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
+        settings_writer(settings, folder)()
+    with resumable("hexlit match", folder):
         play(settings, specs, folder, console)
     return folder
 
@@ -87,7 +83,8 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
     with workers_elsewhere(config, tournament, factory) as elsewhere, bar:
         tournament.play(lambda pair: bar.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
-    names = [spec.label for spec in specs]
+    random = any(spec.label == "random" for spec in specs)
+    anchor = config.anchor or ("random" if random else specs[0].label)
     document = {
         "board": log.size,
         **{name: getattr(config, name) for name in ("seed", "mode", "swap")},
@@ -98,12 +95,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
         },
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
-        **standings(
-            tournament,
-            config.anchor or ("random" if "random" in names else names[0]),
-            sprt=test_of(config),
-            seed=config.seed,
-        ),
+        **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),
         "seconds": seconds,
         "games_per_second": (len(log.games) - before) / seconds,
     }
@@ -131,9 +123,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
         elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
         run.log({"match/games_played": document["games"], **elo}, 0)
 
-    networks = [spec.source for spec in specs if spec.of_network]
-    of_run: dict[str, Any] = {"facts": {"specs": document["specs"]}, "sources": networks, "files": FILES}
-    track(config, folder, document, log_tables, kind="match", **of_run)
+    track(config, folder, document, log_tables, "match", [one.source for one in specs if one.of_network], FILES)
     if config.json:
         print(as_json(document))
         return
@@ -164,7 +154,7 @@ def workers_elsewhere(
 def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> tuple[Tournament, PlayerFactory]:
     """The tournament with its openings and the games already in the folder, and the factory of the players."""
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
-    factory = PlayerFactory(specs, config.search, config.accelerator, board=config.board, seed=config.seed)
+    factory = PlayerFactory(specs, config, config.board)
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
     openings = balanced_openings(factory.size, config.pairs, plies, config.seed, balanced=balanced)
     contestants = [factory.contestant(spec) for spec in specs]  # before any file is made: they may be refused

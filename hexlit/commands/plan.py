@@ -1,6 +1,5 @@
 """`hexlit plan`: the time of a recipe on other machines, calculated from measured rates."""
 
-import csv
 import json
 import math
 from dataclasses import asdict, replace
@@ -9,8 +8,10 @@ from typing import Any
 
 from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run_beside
+from hexlit.commands.command_line import print_results
 from hexlit.errors import UsageError
 from hexlit.planning.plan import Pace, PlanConfig, epoch_of
+from hexlit.reporting.run_files import read_run
 from hexlit.tasks.hex.config import HexTrainConfig
 
 register_schema("plan", PlanConfig)
@@ -35,13 +36,10 @@ def main(argv: list[str]) -> int:
 def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
     """Work out the time of the recipe on the machines in `asked`, and print the results."""
     from hexlit.reporting.plan import plan_page
-    from hexlit.reporting.text import show, terminal
+    from hexlit.reporting.text import terminal
 
     result = worked_out(asked, recipe)
-    if asked.json:
-        print(json.dumps(result, indent=2, allow_nan=False))
-    else:
-        show(plan_page(result), terminal())
+    print_results(asked, result, plan_page(result), terminal())
 
 
 def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
@@ -134,13 +132,12 @@ def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -
 
 def _games_to_score(run: Path, score: float) -> float:
     """Number of self-play games until the run in the folder `run` first measured a `strength.score` of `score`."""
-    try:
-        with (run / "metrics.csv").open(encoding="utf-8", newline="") as lines:
-            rows = [(row["strength.score"], row["selfplay.games"]) for row in csv.DictReader(lines)]
-    except (OSError, KeyError) as error:
-        raise UsageError(f"target.run={run}: no strength of self-play can be read there ({error})") from error
-    measured = [(float(reached), float(games)) for reached, games in rows if reached and games]
-    best = max((reached for reached, _ in measured), default=math.nan)
-    if not best >= score:
+    files = read_run(run)
+    rows = zip(files.column("strength.score"), files.column("selfplay.games"), strict=False)
+    measured = [(reached, games) for reached, games in rows if reached is not None and games is not None]
+    if not measured:
+        raise UsageError(f"target.run={run}: no strength of self-play can be read there")
+    best = max(reached for reached, _ in measured)
+    if best < score:
         raise UsageError(f"target.score={score}: {run} reached {best:.3f} at best; name a stronger run")
     return next(games for reached, games in measured if reached >= score)

@@ -14,7 +14,6 @@ from hexlit.web.config import NETWORK, WITHOUT_NETWORK, WebSettings
 
 NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
 """Packages of the extra `web`."""
-YOU = ("black", "white", "both", "none")
 
 
 @dataclass
@@ -33,7 +32,7 @@ class PlayConfig(WebSettings):
     """Whether to play on the terminal instead of the page; swap, you and against belong to it."""
     swap: bool = False
     """Whether White may swap."""
-    you: str = one_of(YOU, "black")
+    you: str = one_of(("black", "white", "both", "none"), "black")
     """Your colour."""
     against: str | None = None
     """Name of the other player. Null: the first on offer."""

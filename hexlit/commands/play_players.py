@@ -96,8 +96,7 @@ def one_game_offer(settings: "PlayConfig", spec: PlayerSpec, title: str) -> Offe
     """A player of `hexlit match`, for one game."""
 
     def one_game(size: int) -> Player:
-        factory = PlayerFactory([spec], settings.search, settings.accelerator, board=size, seed=settings.seed)
-        return factory.contestant(spec).make(1)
+        return PlayerFactory([spec], settings, size).contestant(spec).make(1)
 
     return Offer(spec.label, title, one_game=one_game, foreign=spec.kind == "htp", beside=not spec.of_network)
 

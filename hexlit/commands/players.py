@@ -11,7 +11,6 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Contestant, Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
-from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.packaged import fitting_network, largest_board
 
 if TYPE_CHECKING:
@@ -36,9 +35,7 @@ class Evaluators:
     """A network's evaluators on one board, by number of positions a call; each is built once."""
 
     def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
-        self.loaded = loaded
-        self.size = size
-        self.profile = profile
+        self.loaded, self.size, self.profile = loaded, size, profile
         self._built: dict[int, NetworkEvaluator] = {}
 
     def __call__(self, batch: int) -> "NetworkEvaluator":
@@ -102,34 +99,33 @@ class PlayerFactory:
     """
 
     def __init__(
-        self,
-        specs: Sequence[PlayerSpec],
-        search: SearchConfig,
-        accelerator: AcceleratorConfig,
-        *,
-        board: int | None,
-        seed: int,
-        networks: Mapping[str, Evaluators] | None = None,
+        self, specs: Sequence[PlayerSpec], settings: Any, board: int | None, networks: Mapping[str, Evaluators] = {}
     ) -> None:
-        """Networks are searched with `search`, unless a player has its own settings.
+        """Networks are searched with `settings.search`, unless a player has its own settings.
 
         They are loaded from the players' sources, or given as `networks`. `board` None: that of the first one.
+
+        Args:
+            specs: the players.
+            settings: of the command: `search`, `accelerator` and `seed`.
+            board: rows of the board.
+            networks: as above.
 
         Raises:
             UsageError: a checkpoint cannot be read, or the size of the board is not known.
         """
-        self.specs, self._search, self._seed = specs, search, seed
+        self.specs, self._search, self._seed = specs, settings.search, settings.seed
         sources = dict.fromkeys(spec.source for spec in specs if spec.of_network)
         if board is None and not sources:
             raise UsageError("board has no value: none of the players is a network, so add board=N")
-        if networks is None and sources:
+        if not networks and sources:
             from hexlit.tasks.hex.checkpoint import load_network
 
-            profile = applied_profile(accelerator)
+            profile = applied_profile(settings.accelerator)
             loaded = {source: load_network(source) for source in sources}
             size = board or next(iter(loaded.values())).size
             networks = {source: Evaluators(network, size, profile) for source, network in loaded.items()}
-        self.networks = networks or {}
+        self.networks = networks
         self.size = board or next(iter(self.networks.values())).size
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
@@ -149,7 +145,7 @@ class PlayerFactory:
         """A maker, by number of games at once, of the player that searches, or takes the network's best move."""
         evaluators = self.networks[spec.source]
         swap = evaluators.loaded.swap
-        search = replace(self._search, **spec.settings)  # type: ignore[arg-type]
+        search = replace(self._search, **spec.settings)
 
         def make(games: int) -> Player:
             if spec.kind == "policy":

@@ -14,10 +14,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
+
+from hydra.core.hydra_config import HydraConfig
 
 from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
@@ -57,6 +61,10 @@ def folder_arguments() -> list[str]:
     return [f"hydra.run.dir={quoted(folder)}"]
 
 
+Others = list[tuple["subprocess.Popen[bytes]", Path]]
+"""The processes of the ranks 1 and up, each with the file of its output."""
+
+
 @contextmanager
 def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
     """Within the block this process is the first of `devices` ranks, unless it is one of several already.
@@ -67,86 +75,70 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
     if ranks().several or (devices or 1) == 1:
         yield
         return
-    from unittest.mock import patch
-
     with socket.socket() as listening:
         listening.bind((Ranks.address, 0))
         first = Ranks(size=devices or 1, local_size=devices or 1, port=listening.getsockname()[1])
-    group = _Group()
-    try:
-        for rank in range(1, first.size):
-            group.start(replace(first, rank=rank, local_rank=rank), folder / RANKS / str(rank))
-        with patch.dict(os.environ, first.environment()):
-            yield
-        for thread in group.threads:  # they have no work left
-            thread.join(GRACE)
-    except Exception as error:  # a broken connection to a rank that died
-        if not isinstance(error, UsageError) and group.lost.wait(GRACE / 2):
-            raise UsageError(group.how) from error
-        raise
-    finally:
-        group.end()
+    over = threading.Event()
+    with ExitStack() as group:
+        places = [replace(first, rank=rank, local_rank=rank) for rank in range(1, first.size)]
+        others = [group.enter_context(_started(one, folder / RANKS / str(one.rank) / OUTPUT)) for one in places]
+        group.callback(over.set)
+        threading.Thread(target=_watch, args=(others, over), daemon=True).start()
+        try:
+            with patch.dict(os.environ, first.environment()):
+                yield
+            for process, _ in others:  # they have no work left
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(GRACE)
+        except Exception as error:  # perhaps a broken connection to a rank that dies
+            time.sleep(1.0)
+            if (how := _lost(others)) and not isinstance(error, UsageError):
+                raise UsageError(how) from error
+            raise
 
 
-class _Group:
-    """Processes of the ranks 1 and up. A thread waits for the end of each.
-
-    Attributes:
-        threads: these.
-        lost: set once a rank has died.
-        how: the first rank that died, how, and the file of its output.
-    """
-
-    def __init__(self) -> None:
-        self.lost, self._over, self.how = threading.Event(), threading.Event(), ""
-        self.threads: list[threading.Thread] = []
-        self._processes: list[tuple[subprocess.Popen[bytes], Lifeline]] = []
-
-    def start(self, place: Ranks, folder: Path) -> None:
-        """Start the rank at `place`, which works in `folder`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        lifeline, output = Lifeline(), folder / OUTPUT
-        with output.open("wb") as file:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "hexlit", "train", *_overrides(), f"hydra.run.dir={quoted(str(folder))}"],
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=os.environ | place.environment() | {LIFELINE: str(lifeline.fileno())},
-                start_new_session=True,
-                pass_fds=[lifeline.fileno()],
-            )
+@contextmanager
+def _started(place: Ranks, output: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    """The rank at `place`, which works in the folder of `output`; it ends with all that it has started."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with Lifeline() as lifeline, output.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hexlit", "train", *_overrides(), f"hydra.run.dir={quoted(str(output.parent))}"],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=os.environ | place.environment() | {LIFELINE: str(lifeline.fileno())},
+            start_new_session=True,
+            pass_fds=[lifeline.fileno()],
+        )
         lifeline.started()
-        self._processes.append((process, lifeline))
-        self.threads.append(threading.Thread(target=self._watch, args=(place.rank, process, output), daemon=True))
-        self.threads[-1].start()
-
-    def end(self) -> None:
-        """End all ranks, with all that they have started."""
-        self._over.set()
-        for process, lifeline in self._processes:
-            lifeline.close()
+        try:
+            yield process, output
+        finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def _watch(self, rank: int, process: "subprocess.Popen[bytes]", output: Path) -> None:
-        code = process.wait()
-        if code == 0 or self._over.is_set() or self.lost.is_set():
-            return
-        lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        how = f"by signal {-code}" if code < 0 else f"with exit code {code} ({''.join(lines[-1:]).strip()[:300]})"
-        self.how = f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}"
-        self.lost.set()
-        if not self._over.wait(GRACE):  # the main thread waits for the lost rank, inside a library
-            print(f"hexlit train: {self.how}", file=sys.stderr, flush=True)
+
+def _lost(others: Others) -> str:
+    """The first rank that died, how, and the file of its output; empty if none did."""
+    for rank, (process, output) in enumerate(others, start=1):
+        if code := process.poll():
+            lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            how = f"by signal {-code}" if code < 0 else f"with exit code {code} ({''.join(lines[-1:]).strip()[:300]})"
+            return f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}"
+    return ""
+
+
+def _watch(others: Others, over: threading.Event) -> None:
+    while not over.wait(0.2):
+        if (how := _lost(others)) and not over.wait(GRACE):  # the main thread waits for it, inside a library
+            print(f"hexlit train: {how}", file=sys.stderr, flush=True)
             os._exit(2)
 
 
 def _overrides() -> list[str]:
     """The overrides of this command, without those of its own folder and sweep."""
-    from hydra.core.hydra_config import HydraConfig
-
     result = HydraConfig.get()
     folders = [source.path for source in result.runtime.config_sources if source.provider == "command-line"]
     flags = [part for folder in folders for part in ("--config-dir", str(folder))]

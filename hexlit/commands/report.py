@@ -3,9 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from omegaconf import DictConfig
-
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.commands.composing import flags_and_overrides
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number
@@ -49,23 +47,11 @@ class ReportConfig(Settings):
             raise UsageError("folder, runs, wandb: choose one of them")
 
 
-register_schema("report", ReportConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code, 1 if a file of the run cannot be read."""
-    unread: list[str] = []
-
-    def task(config: DictConfig) -> None:
-        from hexlit.commands.report_run import report
-
-        unread.extend(report(typed(config, ReportConfig)))
-
-    return run(task, "report", argv, prepare=named_folder) or int(bool(unread))
-
-
 def named_folder(argv: list[str]) -> list[str]:
     """`argv` with the bare path of a folder in it, `hexlit report FOLDER`, as an override."""
     _, words = flags_and_overrides(argv)
     paths = {word for word in words if "=" not in word or Path(word).is_dir()}
     return [f"folder={quoted(word)}" if word in paths else word for word in argv]
+
+
+main = command("report", ReportConfig, "report_run:report", prepare=named_folder)

@@ -1,21 +1,19 @@
 """Reports written beside their subjects: a run of any task, a match, a strength run, or several runs."""
 
-import csv
-import io
 import logging
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
-import numpy as np
-
-from hexlit.commands.tasks import found, known_tasks
+from hexlit.arena.tournament import GameLog, recorded
+from hexlit.commands.tasks import known_tasks
 from hexlit.errors import UsageError
 from hexlit.files import read_json, write_text_atomic
-from hexlit.hex.notation import parse_moves
-from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.record import GameRecord
+from hexlit.hex.records.game import as_record
 from hexlit.reporting.comparison import ComparedRun, comparison_page
 from hexlit.reporting.html import render
 from hexlit.reporting.match import match_page
@@ -37,8 +35,6 @@ MARKS = {
     RUN: ("metrics.csv", "phases.csv", "summary.json"),
 }
 """Files that identify a folder of each kind."""
-
-COMPARISON_FILE = "comparison.html"
 
 
 def kind_of(folder: Path) -> str:
@@ -117,7 +113,7 @@ def run_report(files: RunFiles, path: Path, epochs: Sequence[int] = (), price: f
     above = next((up for name in ("..", "../..") if ((up := files.folder / name) / "sweep.json").is_file()), None)
     links = {} if above is None else {"The sweep": Path(os.path.relpath(above / PAGE_FILE, path.parent)).as_posix()}
     entry = known_tasks().get(files.task)
-    sections = [] if entry is None or entry.report is None else found(entry.report)(files)
+    sections = [] if entry is None or entry.report is None else resolve_name(entry.report)(files)
     return run_page(files, sections, epochs=epochs, price=price, links=links)
 
 
@@ -142,28 +138,20 @@ def match_report(folder: Path) -> Page:
 
 
 def games_of(path: Path, size: int) -> list[GameRecord]:
-    """The games of a match, in the order of its file; none without a file."""
-    if not path.is_file():
-        return []
-    games = []
-    for number, row in enumerate(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))):
-        moves = parse_moves(row["moves"], size)
-        facts: dict[str, Any] = {name: row[name] for name in ("black", "white")}
-        facts |= {"winner": 1 if row["winner"] == "black" else -1, "ending": Ending(row["ending"])}
-        facts |= {"game_id": number, "size": size, "swap": size**2 in moves, "opening": int(row["opening"])}
-        games.append(GameRecord(moves=np.array(moves, np.int16), **facts))
-    return games
+    """The games of a match, by players and pairs; none without a file."""
+    games = GameLog(path, size).games if path.is_file() else []
+    return [as_record(recorded(one, size), number) for number, one in enumerate(games)]
 
 
 def write_comparison(
-    folders: Sequence[Path], output: str | Path, *, epochs: Sequence[int] = (), price: float | None = None
+    folders: Sequence[Path], output: str | Path | None = None, *, epochs: Sequence[int] = (), price: float | None = None
 ) -> Path:
-    """Write a page with the runs in `folders` side by side to the file `output`.
+    """Write a page with the runs in `folders` side by side to the file `output`; None: `comparison.html` here.
 
     Raises:
         UsageError: fewer than two folders, or one that holds no run.
     """
-    output = Path(output)
+    output = Path(output or "comparison.html")
     if len(folders) < 2:
         raise UsageError(f"runs=[{', '.join(map(str, folders))}]: two runs or more are compared")
     for folder in folders:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from hexlit.commands.command_line import as_json
-from hexlit.commands.report_files import (
-    COMPARISON_FILE,
-    SWEEP,
-    document_of,
-    kind_of,
-    newest,
-    write_comparison,
-    write_report,
-)
+from hexlit.commands.report_files import SWEEP, document_of, kind_of, newest, write_comparison, write_report
 from hexlit.errors import UsageError
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
@@ -29,34 +21,33 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 
 
-def report(settings: "ReportConfig") -> Sequence[str]:
-    """Write the requested pages, and print where they are; returns what of the results cannot be read."""
+def report(settings: "ReportConfig") -> bool:
+    """Write the requested pages, and print where they are; returns whether all of the results can be read."""
     if settings.wandb is not None:
         from hexlit.commands.dashboard import save_dashboard
 
         save_dashboard(settings.wandb, settings.json)
-        return ()
+        return True
     unread: Sequence[str] = ()
     if settings.runs:
         folders = [Path(one) for one in settings.runs]
-        output = settings.output or COMPARISON_FILE
-        path = write_comparison(folders, output, epochs=settings.epochs, price=settings.price)
+        path = write_comparison(folders, settings.output, epochs=settings.epochs, price=settings.price)
     else:
         folder = newest(RUNS) if settings.folder is None else Path(settings.folder)
         kind = kind_of(folder)
         if kind == SWEEP:
             report_sweep(folder, settings)
-            return ()
+            return True
         if settings.watch:
             raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
         if settings.json:
             print(as_json(document_of(folder, kind)))
-            return ()
+            return True
         path, unread = write_report(folder, settings.output, epochs=settings.epochs, price=settings.price)
+    console = Console()
     for line in (str(path), *(f"{folder}: {line}" for line in unread)):
-        console = Console()
         console.print(line, style="" if line == str(path) else "red", soft_wrap=True, markup=False, highlight=False)
-    return unread
+    return not unread
 
 
 def report_sweep(folder: Path, settings: "ReportConfig") -> None:

@@ -7,16 +7,21 @@ Hydra would write `.hydra/` at every start, before any check, and a kill there l
 import contextlib
 import os
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
+from hexlit.interruption import says_how_to_continue
 from hexlit.locks import LOCK, FolderLock
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
@@ -40,14 +45,20 @@ def resumed_folder(argv: list[str]) -> Path | None:
     return Path(folders[-1]).absolute()
 
 
-def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
-    """A function that writes the settings of this command, composed as `config`, into `folder`."""
-    from hydra.core.hydra_config import HydraConfig
+def resumable(command: str, folder: Path) -> AbstractContextManager[None]:
+    """Within the block, an interruption says that `command` continues in `folder`."""
+    place = os.path.relpath(folder)
+    again = f"{command} {shlex.join([f'resume={place}'])}"
+    return says_how_to_continue(command, lambda: f"all so far is kept in {place}", lambda: again)
 
+
+def settings_writer(config: Any, folder: Path) -> Callable[[], None]:
+    """A function that writes the settings of this command, `config`, into `folder` at its first call."""
     whole: Any = HydraConfig.instance().cfg
     contents = {"config.yaml": config, "hydra.yaml": whole, "overrides.yaml": whole.hydra.overrides.task}
     texts = {name: OmegaConf.to_yaml(content) for name, content in contents.items()}
 
+    @cache
     def write() -> None:
         for name, text in texts.items():
             write_text_atomic(folder / SETTINGS / name, text)
@@ -84,16 +95,10 @@ def resumed_arguments(argv: list[str], may_change: Sequence[str] = ()) -> list[s
     later = [argument for argument in argv if not argument.startswith("resume=")]
     for argument in later:
         if may_change and not argument.startswith(("-", *may_change)):
-            begins = ", ".join(may_change)
-            raise UsageError(
-                f"{argument}: {folder} continues with its own settings; what may change begins with {begins}"
-            )
+            rule = f"what may change begins with {', '.join(may_change)}"
+            raise UsageError(f"{argument}: {folder} continues with its own settings; {rule}")
     earlier = [override for override in read_overrides(folder) if not override.startswith("resume=")]
     return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
-
-
-_OF_A_RUN = ("checkpoints", "phases.csv")
-"""Names in the folder of a run that has begun."""
 
 
 def requeued(folder: Path) -> str | None:
@@ -101,9 +106,8 @@ def requeued(folder: Path) -> str | None:
 
     Slurm does so after a job's time limit, or the loss of its machine.
     """
-    restarts = os.environ.get("SLURM_RESTART_COUNT", "0")
-    again = restarts.isdecimal() and int(restarts) > 0
-    return str(folder) if again and any((folder / name).exists() for name in _OF_A_RUN) else None
+    begun = (folder / "checkpoints").exists() or (folder / "phases.csv").exists()
+    return str(folder) if begun and int(os.environ.get("SLURM_RESTART_COUNT", "0")) > 0 else None
 
 
 OWN_SWEEPER = "optuna"

@@ -49,7 +49,10 @@ class SolveConfig(Settings):
 
 def solve(settings: SolveConfig) -> None:
     """Solve the position and print the result."""
-    position = position_of_file(settings.file, settings.move) if settings.file else position_of_moves(settings)
+    from hexlit.hex.board import GameBoard
+
+    file, moves = settings.file, settings.moves
+    position = position_of_file(file, settings.move) if file else GameBoard(settings.board, moves=moves)
     if position.winner:
         raise UsageError(f"the game is over, {_NAMES[position.winner]} has won: name fewer moves")
     solution = solved_with_progress(position)
@@ -57,13 +60,6 @@ def solve(settings: SolveConfig) -> None:
         print(json.dumps(as_json(position, solution)))
     else:
         Console(highlight=False, soft_wrap=True).print(as_text(position, solution))
-
-
-def position_of_moves(settings: SolveConfig) -> "GameBoard":
-    """The position after `moves`; raises `UsageError` if one is illegal."""
-    from hexlit.hex.board import GameBoard
-
-    return GameBoard(settings.board, moves=settings.moves)
 
 
 def position_of_file(file: str, move: int | None) -> "Position":

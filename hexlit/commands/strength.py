@@ -4,11 +4,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING, DictConfig
+from omegaconf import MISSING
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import PLACES, RayConfig
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import command
 from hexlit.commands.command_line import refuse_tensorboard, refuse_unused
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
@@ -17,7 +17,6 @@ from hexlit.settings import Settings, check_word, number, one_of
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
-KINDS = ("truth", "search")
 MAY_CHANGE = ("json=", "markdown=", "report=", "accelerator", "logger", "where=", "workers=", "ray.")
 """Beginnings of the overrides that a resumed measurement takes."""
 _OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}
@@ -30,7 +29,7 @@ class StrengthConfig(Settings):
 
     checkpoint: str = MISSING
     """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
-    what: str = one_of(KINDS, "truth")
+    what: str = one_of(("truth", "search"), "truth")
     """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `search`:
     strength and cost of searches."""
     board: int | None = number(None, BOARDS)
@@ -80,14 +79,6 @@ class StrengthConfig(Settings):
             raise UsageError("json=true markdown=true: choose one of them")
 
 
-register_schema("strength", StrengthConfig)
-
-
-def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code."""
-    return run(strength, "strength", argv, prepare=arguments)
-
-
 def arguments(argv: list[str]) -> list[str]:
     """`argv` for Hydra, with the folder; with `resume=FOLDER` the settings of that measurement, then those of `argv`.
 
@@ -97,14 +88,6 @@ def arguments(argv: list[str]) -> list[str]:
     folders = [word.removeprefix("output=").strip("'\"") for word in argv if word.startswith("output=")]
     place = [f"hydra.run.dir={quoted(folders[-1])}"] if folders and folders[-1] != "null" else []
     return resumed_arguments([*argv, *place] if resumed_folder(argv) is None else argv, MAY_CHANGE)
-
-
-def strength(config: DictConfig) -> None:
-    """Run the requested measurement, or its missing parts, save it and print it."""
-    settings = typed(config, StrengthConfig)
-    from hexlit.commands.strength_run import strength_run
-
-    strength_run(config, settings)
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
@@ -123,3 +106,6 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
     from hexlit.commands.strength_run import evaluated
 
     return evaluated(chosen)
+
+
+main = command("strength", StrengthConfig, "strength_run:strength", prepare=arguments)

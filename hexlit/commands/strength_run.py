@@ -6,7 +6,6 @@ goes when `strength.json` is whole.
 
 import hashlib
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
@@ -15,27 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
 
 from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
 from hexlit.arena.measures import OPENING_PLIES, Network, Part, Thoroughness, measure_variant, variants
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
-from hexlit.commands.command_line import as_json, refuse_unused, track
+from hexlit.commands.command_line import as_json, print_results, refuse_unused, track
 from hexlit.commands.elsewhere import judges
 from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import STRENGTH, document_of, write_beside
-from hexlit.commands.run_folder import settings_writer
+from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, read_json, replacing, write_text_atomic
-from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.board_svg import board_picture
 from hexlit.reporting.html import drawn
 from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.screen import work_bar
 from hexlit.reporting.strength import figures_of, search_table, strength_page
 from hexlit.reporting.text import as_rows, markdown, terminal
-from hexlit.reporting.text import show as show_page
 from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network, network_file
 from hexlit.tracking.provenance import versions
 
@@ -54,40 +50,29 @@ NETWORK = "the network's SHA-256"
 SIMULATIONS = "strength/simulations"
 
 
-def strength_run(config: DictConfig, settings: "StrengthConfig") -> None:
+def strength(settings: "StrengthConfig") -> None:
     """Run the requested measurement, or its missing parts, save it and print it."""
     refuse_unused(settings, HydraConfig.get().overrides.task)
     folder = Path(HydraConfig.get().runtime.output_dir)
-    place = os.path.relpath(folder)
     finished = settings.resume and (folder / RESULTS_FILE).exists() and not (folder / PARTS_FILE).exists()
-    document = document_of(folder, STRENGTH) if finished else measured(config, settings, folder)
+    document = document_of(folder, STRENGTH) if finished else measured(settings, folder)
     if settings.report:
         write_beside(folder)
-    level_log = partial(_log_levels if document["what"] == "truth" else _log_searches, document)
-    of_run: dict[str, Any] = {"sources": [settings.checkpoint], "facts": {"device": document["device"]}, "files": FILES}
-    track(settings, folder, document, level_log, kind="strength", tags=[settings.what], **of_run)
-    if settings.json:
-        print(as_json(document))
-    elif settings.markdown:
-        print(markdown(strength_page(document)))
-    else:
-        console = terminal(wide=150)
-        show_page(strength_page(document), console)
-        console.print(f"\nwritten to {place}", style="dim", soft_wrap=True, markup=False)
+    log_tables = partial(_log_levels if document["what"] == "truth" else _log_searches, document)
+    track(settings, folder, document, log_tables, "strength", [settings.checkpoint], FILES)
+    console = terminal(wide=150)
+    print_results(settings, document, strength_page(document), console)
+    if not (settings.json or settings.markdown):
+        console.print(f"\nwritten to {os.path.relpath(folder)}", style="dim", soft_wrap=True, markup=False)
 
 
-def measured(config: DictConfig, settings: "StrengthConfig", folder: Path) -> Document:
+def measured(settings: "StrengthConfig", folder: Path) -> Document:
     """Measure what the run in `folder` lacks; each part, each row and the whole are saved at once."""
     loaded = network_of(settings)  # may be refused before anything is written
     if settings.resume is None:
-        settings_writer(config, folder)()
-    place = os.path.relpath(folder)
-    again = f"hexlit strength {shlex.join([f'resume={place}'])}"
+        settings_writer(settings, folder)()
     measure = measure_truth if settings.what == "truth" else measure_search
-    with (
-        says_how_to_continue("hexlit strength", lambda: f"what was measured is in {place}", lambda: again),
-        work_bar("measuring") as advance,
-    ):
+    with resumable("hexlit strength", folder), work_bar("measuring") as advance:
         evaluators, games, facts = subject(settings, loaded)
         parts = Parts(folder, network_file(settings.checkpoint), facts["device"], resume=settings.resume is not None)
         for result in measure(settings, evaluators, games, advance, parts):

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from hexlit.commands.command_line import choices
 from hexlit.commands.report_files import write_beside
-from hexlit.commands.tasks import found, known_tasks
+from hexlit.commands.tasks import known_tasks
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 
@@ -55,7 +56,7 @@ def train_task(
         from hexlit.training.run import HasEndedError, RunOptions, run
 
         waiting.what = "setting up"
-        task = found(entry.make)(settings, console, *begun)  # imports the task
+        task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
         profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=trial)
         options = RunOptions(
             callbacks=[*callbacks, *_own_callbacks(settings)],

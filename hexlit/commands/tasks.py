@@ -1,9 +1,9 @@
 """The table of tasks for `hexlit train task=NAME`. Nothing heavy is imported until a task is chosen."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -45,7 +45,7 @@ class TaskEntry:
 
     def begin(self, settings: Any) -> tuple[Any, ...]:
         """Run the prelude; returns what `make` gets of it."""
-        return () if self.prelude is None else (found(self.prelude)(settings),)
+        return () if self.prelude is None else (resolve_name(self.prelude)(settings),)
 
 
 TASKS = {
@@ -83,12 +83,6 @@ def known_tasks() -> Mapping[str, TaskEntry]:
     return {**{point.name: point.load() for point in entry_points_of(TASK_GROUP)}, **TASKS}
 
 
-def found(place: str) -> Any:
-    """Import and return the object at `module:name`."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 def part_of(task: str, part: str) -> Any:
     """Import and return a part of a task, a field of `TaskEntry`.
 
@@ -99,7 +93,7 @@ def part_of(task: str, part: str) -> Any:
     if place is None:
         able = ", ".join(sorted(name for name, entry in known_tasks().items() if getattr(entry, part)))
         raise UsageError(f"task={task}: has no {part}; the tasks with one are {able}")
-    return found(place)
+    return resolve_name(place)
 
 
 class TaskConfigs(SearchPathPlugin):
@@ -126,5 +120,5 @@ def register(arguments: Sequence[str] | None = None) -> None:
     for name in named if few else known_tasks():
         if name not in TaskConfigs.entries:
             TaskConfigs.entries[name] = entry = TASKS[name] if name in TASKS else known_tasks()[name]
-            register_schema(name, found(entry.settings))
+            register_schema(name, resolve_name(entry.settings))
     Plugins.instance().register(TaskConfigs)

@@ -1,26 +1,26 @@
 """`hexlit train`: a new run of a task, a resumed run, or a trial of a sweep."""
 
 import os
-import shlex
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from hexlit.accelerate.ranks import ranks
-from hexlit.commands import tasks
+from hexlit.commands import run_folder, tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.composing import flags_and_overrides
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments
-from hexlit.commands.run_folder import check, claim, requeued, resumed_arguments, resumed_folder, settings_writer
+from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
-from hexlit.interruption import says_how_to_continue
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
+from hexlit.tuning.trial import ticket_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,16 +65,12 @@ def best_arguments(argv: list[str]) -> list[str]:
 def train(config: DictConfig) -> None:
     """Train with the composed configuration."""
     began = time.monotonic()
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-
-    from hexlit.tuning.trial import ticket_of
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     ticket = ticket_of(os.environ)
     job = HydraConfig.get().mode != RunMode.RUN  # one of a sweep, whose folder alone is held so far
     if job:
-        claim(folder)
+        run_folder.claim(folder)
     if job or ticket is not None:  # the sweep's results include refused ones
         settings_writer(config, folder)()
     settings = typed(config, RunConfig)
@@ -91,19 +87,15 @@ def train(config: DictConfig) -> None:
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
     if job:
         settings.resume = requeued(folder)
-    place = os.path.relpath(folder)
     if ranks().writes:  # the first line of a run comes before imports that take seconds
-        where = f"{'begins' if settings.resume is None else 'continues'} in {place}; loading PyTorch"
+        where = f"{'begins' if settings.resume is None else 'continues'} in {os.path.relpath(folder)}; loading PyTorch"
         print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
-    again = f"hexlit train {shlex.join([f'resume={place}'])}"
-    with says_how_to_continue("hexlit train", lambda: f"the run is in {place}", lambda: again):
-        train_kept(config, settings, folder, started=began)
+    with resumable("hexlit train", folder):
+        train_kept(settings, folder, started=began)
 
 
 def refuse_sweep(settings: RunConfig, right: str) -> None:
     """Refuse the settings of a sweep for a single run; `right` is the command for sweeps."""
-    from hydra.core.hydra_config import HydraConfig
-
     chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
     asked = {f"sweep={chosen}": chosen != "none", "sweep.resume=true": settings.sweep.resume}
     for what, is_asked in (asked | {"sweep.join=true": settings.sweep.join}).items():
@@ -113,8 +105,6 @@ def refuse_sweep(settings: RunConfig, right: str) -> None:
 
 def refuse_without_effect(settings: RunConfig) -> None:
     """Refuse overrides without effect under the other settings."""
-    from hydra.core.hydra_config import HydraConfig
-
     for override in HydraConfig.get().overrides.task:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]
         if section in settings.without_effect:
@@ -122,34 +112,23 @@ def refuse_without_effect(settings: RunConfig) -> None:
 
 
 def train_kept(
-    config: DictConfig,
-    settings: RunConfig,
-    folder: Path,
-    *,
-    console: "Console | None" = None,
-    started: float | None = None,
+    settings: RunConfig, folder: Path, *, console: "Console | None" = None, started: float | None = None
 ) -> None:
-    """Train in `folder`, and save the settings behind the composed `config` there; see `train_task`.
+    """Train in `folder`, and save the `settings` there; see `train_task`.
 
     A new run saves them at once. A resumed one does so at its first checkpoint: if it fails or is killed before, the
     folder stays unchanged. A run whose folder was removed ends at its next checkpoint.
     """
     from hexlit.commands.task_run import train_task
 
-    write_settings = settings_writer(config, folder)
+    write_settings = settings_writer(settings, folder)
     if settings.resume is None and ranks().writes:
         write_settings()
-    with other_ranks(settings.accelerator.devices, folder):
-        train_task(settings, folder, started=started, console=console, saved=after_the_first(write_settings))
-
-
-def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:
-    """Calls `write_settings` at the first checkpoint of a run."""
-    first = iter([write_settings])
 
     def saved(path: Path) -> None:
-        check()
+        run_folder.check()
         if path.name == "last.ckpt":
-            next(first, lambda: None)()
+            write_settings()
 
-    return saved
+    with other_ranks(settings.accelerator.devices, folder):
+        train_task(settings, folder, started=started, console=console, saved=saved)

@@ -1,7 +1,7 @@
 """A trial of a sweep: one training, or one per seed, judged by the study."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.commands.run_folder import requeued
 from hexlit.commands.task_run import train_task
 from hexlit.errors import UsageError
+from hexlit.reporting.run_files import flat
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.budget import progress
 from hexlit.training.config import TrainerConfig
@@ -52,12 +53,11 @@ def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: i
     parts = place.relative_to(trial.ticket.folder).parts
     name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *parts])
     summary = train_task(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name, trial=True)
-    values = pruning.metrics | dict(numbers(summary))
+    figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
+    values = pruning.metrics | figures
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
-        raise UsageError(
-            f"sweep.monitor={trial.ticket.monitor}: is not measured in epochs; name another, or choose "
-            "hydra/sweeper/pruner=none"
-        )
+        rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
+        raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
     trial.end_seed(values, pruning.epochs, epochs)
     if trial.pruned:
@@ -95,8 +95,7 @@ class WandbNotes(L.Callback):
 
     def __init__(self, trial: RunningTrial, pruning: Pruning) -> None:
         """The notes of `trial`; `pruning` has its metrics."""
-        self._trial = trial
-        self._pruning = pruning
+        self._trial, self._pruning = trial, pruning
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note the trial's number and overrides."""
@@ -115,12 +114,3 @@ class WandbNotes(L.Callback):
         """Note that it failed, and why."""
         reason = (str(exception).splitlines() or [""])[0]
         note_in_wandb(trainer.loggers, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
-
-
-def numbers(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """The numbers of a summary by their dotted names, such as `phases.training.positions_per_second`."""
-    for name, value in summary.items():
-        if isinstance(value, Mapping):
-            yield from numbers(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield f"{prefix}{name}", float(value)

@@ -49,15 +49,6 @@ def test_a_search_shows_its_visits_its_move_and_its_tree() -> None:
         found.tree(nodes=1)
 
 
-def test_a_finished_game_and_what_is_no_board_are_refused() -> None:
-    ended = hexlit.Board(2, moves="a1 b1 a2")
-    for ask in (hexlit.Search().run, hexlit.Solver().solve):
-        with pytest.raises(hexlit.UsageError, match="Black has won"):
-            ask(ended)
-    with pytest.raises(hexlit.UsageError, match="board='a1 b2'"):
-        hexlit.Search().run("a1 b2")  # type: ignore[arg-type]
-
-
 @pytest.mark.row("F10")
 def test_a_map_of_openings_rings_what_is_wrong() -> None:
     truth = np.array([True, False, True, True])

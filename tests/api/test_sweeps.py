@@ -68,10 +68,3 @@ def test_a_sweep_runs_in_processes_of_its_own(monkeypatch: pytest.MonkeyPatch, t
     swept = hexlit.sweep(*TINY, *more, quiet=True)
     assert swept.trials["state"].tolist() == ["complete", "complete"]
     assert swept.best_run.task == "hex"
-
-
-@pytest.mark.slow
-def test_a_mistake_of_a_sweep_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(hexlit.UsageError, match=r"^hydra\.sweeper\.n_trials"):
-        hexlit.sweep("sweep=quick", "hydra.sweeper.n_trials=0", quiet=True)

@@ -84,7 +84,7 @@ def test_a_run_is_loaded_by_its_folder_and_by_a_checkpoint(run: Run, tmp_path: P
     model = hexlit.load(alone)
     assert type(model) is Model
     assert model.board == 3
-    with pytest.raises(hexlit.UsageError, match="neither a run nor a sweep nor a match"):
+    with pytest.raises(hexlit.UsageError, match="holds no run, sweep, match or strength run"):
         hexlit.load(tmp_path)
 
 

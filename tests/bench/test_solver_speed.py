@@ -3,8 +3,8 @@
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.bench.config import BenchConfig
-from hexlit.bench.cpu import POSITIONS, measure_solver
 from hexlit.bench.measure import Subject
+from hexlit.bench.play import POSITIONS, measure_solver
 from hexlit.hex.solver import Ingredients
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net

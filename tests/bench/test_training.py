@@ -16,17 +16,17 @@ from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.bench import forward, training
 from hexlit.bench.config import BenchConfig
 from hexlit.bench.forward import Way, measure_forward, measure_ways, ways_at
-from hexlit.bench.loader import measure_games, measure_window, played_window
 from hexlit.bench.measure import Measurement, Subject
 from hexlit.bench.training import (
     advice,
     batches_of,
     best_batch,
-    compare,
+    compare_devices,
     loss_after,
     measure_batches,
-    measure_steps,
-    positions_trainee,
+    measure_games,
+    measure_window,
+    played_window,
     write_accelerator,
 )
 from hexlit.errors import UsageError
@@ -72,19 +72,6 @@ def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measu
     return Measurement("training 6x64", "positions/s", "cpu", 2, precision, rate, rate, rate, 0.1, **fields)
 
 
-@pytest.mark.row("A29")
-def test_a_training_line_has_rate_parts_and_spread(subject: Subject) -> None:
-    net = subject.net
-    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    found = measure_steps(positions_trainee(subject), subject.config, subject.profile)
-    assert found.median is not None
-    assert found.median > 0
-    assert found.milliseconds == pytest.approx(1000 * 16 / found.median)
-    assert "backward" in found.detail
-    assert found.fits
-    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
-
-
 def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that holds `limit` positions at once."""
     forward = HexModule.output
@@ -98,6 +85,7 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.row("A7")
+@pytest.mark.row("D23")
 def test_the_search_for_a_batch_survives_full_memory(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Larger batches than the first that does not fit are not tried."""
     full_above(16, monkeypatch)
@@ -118,12 +106,6 @@ def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
     assert best_batch(rates, 2.0) == 64
     with pytest.raises(UsageError, match="what=batch: memory holds none of the batches 32, 64"):
         best_batch({32: line(None), 64: line(9.0, fits=False)}, None)
-
-
-@pytest.mark.row("A7")
-@pytest.mark.row("D23")
-def test_sizes_go_from_32_to_4096() -> None:
-    assert (training.SIZES[0], training.SIZES[-1]) == (32, 4096)
 
 
 @pytest.mark.row("A7")
@@ -197,12 +179,12 @@ def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does()
 def test_two_devices_do_the_same_work(subject: Subject) -> None:
     """The cpu stands in for the other device, so their losses are equal."""
     profile = subject.profile
-    found = compare(subject, profile, replace(profile, train_batch=profile.train_batch))
+    found = compare_devices(subject, [profile, replace(profile, train_batch=profile.train_batch)])
     assert [re.sub(r"[\d.]+", "N", said) for said in found.findings[:2]] == [
         f"{kind}: cpu at N times the rate of the cpu" for kind in ("forward", "training")
     ]
     assert found.findings[2] == found.findings[3]
-    alone = compare(subject, profile, None)
+    alone = compare_devices(subject, [profile])
     assert "no accelerator" in alone.findings[-1]
     assert [one.median for one in alone.lines if one.device != "cpu"] == [None, None]
     assert all(one.detail for one in alone.lines if one.device != "cpu")

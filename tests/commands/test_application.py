@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +34,6 @@ class Sample:
             raise UsageError(f"board={self.board}: at most 19")
 
 
-Runner = Callable[..., int]
 seen: list[Sample] = []
 
 
@@ -81,11 +80,6 @@ def test_the_task_gets_the_typed_configuration_with_its_groups() -> None:
     assert seen == [Sample(board=7, target="t", engine=Engine(power=9, lr=1e-3))]
 
 
-def test_a_value_may_hold_blanks_as_the_shell_passes_them() -> None:
-    assert run(remember, "sample", ["target=a3 c4"]) == 0
-    assert seen[0].target == "a3 c4"
-
-
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
@@ -128,16 +122,6 @@ def test_what_hydra_refuses_is_one_line_too(override: str, capsys: pytest.Captur
     assert len(one_line(capsys)) > 10
 
 
-def test_a_second_mistake_does_not_hide_the_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(remember, "sample", ["bord=7", "nam=x"]) == 2
-    assert one_line(capsys) == "unknown key 'bord': did you mean 'board'?"
-
-
-def test_a_missing_mandatory_value_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(remember, "sample", []) == 2
-    assert one_line(capsys) == "target has no value: add target=VALUE"
-
-
 def test_a_usage_error_of_the_task_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     def task(config: DictConfig) -> None:
         raise UsageError("move z9: not on\nthe board")
@@ -156,11 +140,6 @@ def test_a_bug_keeps_its_traceback_and_has_code_1(error: Exception, capsys: pyte
     assert "Traceback" in err
     assert type(error).__name__ in err
     assert "HYDRA_FULL_ERROR" not in err
-
-
-def test_a_yaml_without_its_schema_is_a_bug() -> None:
-    with pytest.raises(TypeError, match="lacks the schema Sample"):
-        typed(OmegaConf.create({"board": 3}), Sample)
 
 
 @pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
@@ -192,17 +171,6 @@ def test_a_mistake_in_one_job_of_a_sweep_lets_the_others_run(capsys: pytest.Capt
     assert run(remember, "sample", ["-m", "target=t", "board=3,20,4"]) == 2
     assert [sample.board for sample in seen] == [3, 4]
     assert "board=20: at most 19" in capsys.readouterr().err
-
-
-def test_cfg_job_prints_the_configuration_and_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(remember, "sample", ["board=7", "--cfg", "job"]) == 0
-    assert "board: 7" in capsys.readouterr().out
-    assert seen == []
-
-
-def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
-    assert run(remember, "sample", ["target=t"]) == 0
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_log_of_a_run_goes_to_its_folder_and_only_warnings_to_the_console(

@@ -7,7 +7,6 @@ import pytest
 
 from hexlit.commands.bench import main
 from hexlit.training import module as training_module
-from tests.tasks.classify import texts
 from tests.tasks.forecast.tables import hourly, save
 
 TINY = ["board=3", "net=tiny", "accelerator=cpu", "accelerator.train_batch=8", "seconds=0.01", "repeats=2"]
@@ -24,14 +23,6 @@ def test_one_command_writes_markdown_and_json(
     assert all(line["median"] > 0 for line in found["measurements"])
     assert (tmp_path / "bench.md").read_text().count("\n|") == 4
     assert "complete random games" in capfd.readouterr().out
-
-
-@pytest.mark.row("A8")
-def test_a_network_without_the_fast_path_is_compared_all_the_same(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main([*TINY, "what=compare", "json=true", "net.activation=gelu"]) == 0
-    forward, *_ = json.loads(capfd.readouterr().out)["measurements"]
-    assert not forward["precision"].startswith("fused")
-    assert forward["median"] > 0
 
 
 def test_json_on_the_terminal_is_json_alone(capfd: pytest.CaptureFixture[str]) -> None:
@@ -63,19 +54,3 @@ def test_another_task_is_measured_with_the_settings_of_its_training(
     assert [line["precision"] for line in found["measurements"]] == ["32-true", "32-true compiled"]
     assert json.loads((tmp_path / "kept" / "bench.json").read_text()) == found
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "readings.csv"]  # no folder of a run
-
-
-def test_the_batch_is_the_one_that_the_task_wants_of_the_device(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5)
-    path = texts.save(*texts.sentences(20), tmp_path / "texts.csv")
-    settings = ["net.vocabulary=300", "data.max_length=16", "accelerator.precision=32-true", "json=true"]
-    assert main([*FORECAST[:1], "task=classify", *FORECAST[2:], f"data.path={path}", *settings]) == 0
-    found = json.loads(capfd.readouterr().out)
-    assert {line["what"] for line in found["measurements"]} == {"training classify, batch 16"}
-
-
-def test_hex_may_be_named_as_the_task(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main([*TINY, "task=hex", "what=games", "json=true"]) == 0
-    assert json.loads(capfd.readouterr().out)["board"] == 3

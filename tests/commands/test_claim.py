@@ -1,10 +1,5 @@
 """A run's folder: one process at a time, nothing of killed writers, and no folder for a run that was refused."""
 
-import logging
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +8,6 @@ from hexlit.commands import run_folder
 from hexlit.commands.match import main as match
 from hexlit.commands.strength import main as strength
 from hexlit.commands.train import main as train
-from hexlit.errors import UsageError
 from hexlit.locks import FolderLock
 from tests.commands.tiny import TINY, save_untrained
 
@@ -27,14 +21,6 @@ lock = FolderLock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_handlers() -> object:
-    """Hydra gives the root logger a file in the folder of each run."""
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
 
 
 def listed(folder: Path) -> set[str]:
@@ -65,18 +51,6 @@ def test_a_folder_where_somebody_is_at_work_is_left_as_it_is(
     assert err.count("\n") == 1, err
     assert listed(folder) == before
     assert (folder / ".hydra" / "overrides.yaml").read_text() == "- board=4\n"
-
-
-@pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")
-def test_the_kill_of_its_holder_frees_a_folder(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        with pytest.raises(UsageError, match=BUSY):
-            FolderLock(tmp_path)
-        holder.send_signal(signal.SIGKILL)
-        holder.wait()
-        FolderLock(tmp_path).close()
 
 
 @pytest.mark.row("D10")

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,6 @@ from wandb_workspaces.workspaces import Workspace
 
 from hexlit.commands import dashboard
 from hexlit.commands.report import main
-from hexlit.extras import install
-
-KEY = "0" * 40
 
 
 @pytest.fixture(autouse=True)
@@ -67,13 +62,3 @@ def test_with_both_it_is_saved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr(Workspace, "save", failing)
     assert main(["wandb=team/hexlit"]) == 2
     assert "not saved (no such project really)" in capsys.readouterr().err
-
-
-def test_without_the_package_the_extra_is_named() -> None:
-    program = (
-        "import sys; sys.modules['wandb_workspaces'] = None\n"
-        "from hexlit.commands.report import main; sys.exit(main(['wandb=team/hexlit']))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2
-    assert install("dashboard") in done.stderr

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from hexlit.arena import measures
 from hexlit.arena.config import SprtConfig
 from hexlit.arena.matches import Block, MatchWorker
 from hexlit.commands import kernels, strength
@@ -57,24 +56,6 @@ def test_the_games_are_those_of_a_match_here_also_when_a_process_is_lost_and_whe
     assert sum(len(block.openings) for block in begun) == 13, "nothing is played a second time"
 
 
-def test_every_task_has_a_block_and_the_games_are_the_same(
-    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = ("players=[random,two_distance]", "board=4", "pairs=5", "report=false")
-    played(tmp_path / "here", *settings)
-    inner, begun = MatchWorker.play, []
-
-    def play(self: MatchWorker, block: Block) -> Any:
-        begun.append(len(block.openings))
-        return inner(self, block)
-
-    monkeypatch.setattr(MatchWorker, "play", play)
-    played(tmp_path / "there", *settings, "where=ray", "workers=3")
-    assert sorted(begun) == [1, 2, 2]
-    here, there = ((tmp_path / name / "run" / "games.csv").read_bytes().splitlines() for name in ("here", "there"))
-    assert sorted(here) == sorted(there)
-
-
 @pytest.mark.parametrize(
     ("settings", "meetings", "expected"),
     [
@@ -104,27 +85,6 @@ def test_strength_is_that_which_is_measured_here(
     assert places[0][:2] == ["here", 0]
     assert places[1] == ["ray", 2, "cpu, 1 threads"]
     assert found[0] == found[1]
-
-
-def test_strength_that_was_begun_here_continues_there(
-    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    checkpoint = save_untrained(tmp_path / "net.ckpt", size=3)
-    settings = [f"checkpoint={checkpoint}", "accelerator=cpu", "accelerator.threads=1", "games=8", "positions=24"]
-    settings += ["simulations=[4]", "json=true", "report=false"]
-    assert strength.main([*settings, f"output={tmp_path / 'here'}"]) == 0
-
-    def breaks_off(*given: Any) -> Any:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as inside:
-        inside.setattr(measures, "calibrate", breaks_off)
-        assert strength.main([*settings, f"output={tmp_path / 'there'}"]) == 130
-    assert strength.main([f"resume={tmp_path / 'there'}", "where=ray", "workers=2"]) == 0
-    here, there = (json.loads((tmp_path / name / "strength.json").read_text()) for name in ("here", "there"))
-    assert there["device"] == f"{here['device']}; cpu, 1 threads"
-    assert there | {key: here[key] for key in ("where", "workers", "device")} == here
 
 
 def test_a_match_goes_on_here_though_it_was_begun_on_a_cluster(ray: FakeRay, tmp_path: Path) -> None:

@@ -67,19 +67,6 @@ def test_no_line_is_wider_than_the_terminal(
     assert present == sorted(present)
 
 
-def test_the_page_of_a_long_command_has_what_users_change_and_one_line_for_each_section(capsys: Captured) -> None:
-    assert main(["train", "--help"]) == 0
-    out = capsys.readouterr().out
-    for key in (
-        *("name", "board", "seed", "resume", "trainer.max_epochs", "search.simulations", "data.batch"),
-        "net.channels",
-    ):
-        assert f"\n  {key}: " in out
-    assert "\n  selfplay.cache: " not in out
-    for section in {one.section for one in taken("train").settings} - {""}:
-        assert re.search(rf"^  {re.escape(section)} \(\d+\) ", out, re.MULTILINE), section
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_examples_and_every_option_a_word(command: str) -> None:
     found = taken(command)
@@ -149,16 +136,6 @@ def test_the_settings_of_the_command_line_are_shown(capsys: Captured) -> None:
     assert "best: runs/quick " in out
 
 
-def test_a_word_after_the_flag_is_told_in_full(capsys: Captured) -> None:
-    assert main(["train", "net=se", "--help", "net", "seed"]) == 0
-    out = capsys.readouterr().out
-    assert "* se" in out
-    assert "net.block: basic" in out
-    assert "1x1, 3x3, 1x1 at half the channels" in " ".join(out.split())
-    assert "seed: 1" in out
-    assert "trainer" not in out
-
-
 @pytest.mark.parametrize("name", ["sampler", "pruner", "launcher", "hydra/sweeper"])
 def test_a_group_of_hydra_is_told_with_the_settings_of_each_option(name: str, capsys: Captured) -> None:
     assert main(["train", "--help", name]) == 0
@@ -173,14 +150,6 @@ def test_a_group_of_hydra_is_told_with_the_settings_of_each_option(name: str, ca
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_setting_of_the_option_in_use_has_the_value_of_the_command_line(capsys: Captured) -> None:
-    line = ["sweep=quick", "hydra/sweeper/pruner=eager", "hydra.sweeper.pruner.n_warmup_steps=7"]
-    assert main(["train", *line, "--help", "pruner"]) == 0
-    assert "    n_warmup_steps: 7 " in capsys.readouterr().out
-    assert main(["train", "sweep=quick", "--help", "hydra.sweeper"]) == 0
-    assert "  hydra.sweeper.n_trials: 24 " in capsys.readouterr().out
-
-
 def test_every_value_of_a_pruner_is_an_argument_of_its_class_and_has_a_meaning() -> None:
     (group,) = [one for one in taken("train").groups if one.is_called("pruner")]
     for option, own in group.settings.items():
@@ -190,14 +159,6 @@ def test_every_value_of_a_pruner_is_an_argument_of_its_class_and_has_a_meaning()
         known = inspect.signature(getattr(optuna.pruners, target.rpartition(".")[2])).parameters
         assert {one.key.removeprefix("hydra.sweeper.pruner.").partition(".")[0] for one in own} <= {*known}
         assert [one.key for one in own if not one.meaning] == []
-
-
-@pytest.mark.parametrize("word", ["help", "--help"])
-def test_hexlit_help_command_is_the_same(word: str, capsys: Captured) -> None:
-    assert main([word, "solve"]) == 0
-    first = capsys.readouterr().out
-    assert main(["solve", "--help"]) == 0
-    assert capsys.readouterr().out == first
 
 
 def test_neither_help_nor_completion_imports_anything_heavy() -> None:
@@ -228,12 +189,8 @@ def test_neither_help_nor_completion_imports_anything_heavy() -> None:
         ("train accelerator.device=", {"accelerator.device=cuda"}, {"accelerator.device=cuda:N"}),
         ("train task=forecast data.calendar=", {"data.calendar=[weekday]"}, {"data.calendar=[hour]weekday"}),
         ("games export format=h", {"format=hexworld", "format=htp"}, {"format=sgf"}),
-        ("train swap=", {"swap=true", "swap=false"}, {"swap=null"}),
         ("train task=forecast net.", {"net.kind="}, {"net.channels="}),
-        ("train task=forecast ", {"optimizer="}, {"experiment=", "net=", "search."}),
         ("games ", {"import", "verify"}, {"source=", "action="}),
-        ("games import ", {"source=", "target="}, {"import", "action="}),
-        ("bench ", {"what=", "experiment=", "task="}, {"resume="}),
         ("plan ", {"rates=", "target.", "experiment=", "board="}, set()),
         ("train net=nope optimizer.l", {"optimizer.lr="}, set()),
         ("train --", {"--help", "--cfg"}, {"--hydra-help"}),

@@ -66,22 +66,6 @@ def hexlit_htp(*overrides: str) -> Iterator[Gui]:
         process.communicate()
 
 
-def test_who_leaves_in_the_middle_of_an_analysis_leaves_no_traceback() -> None:
-    process = started("player=uniform", "board=3", "interval=0.05")
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdin.write(b"gogui-gfx-analyze b\n")
-    process.stdin.flush()
-    assert process.stdout.readline() == b"gogui-gfx:\n"
-    process.stdout.close()
-    err = process.stderr.read()
-    process.stdin.close()
-    assert process.wait(60) == 0
-    assert b"is ready on" in err
-    assert b"Traceback" not in err
-
-
 def test_a_session_as_hexgui_leads_it() -> None:
     with hexlit_htp(*ROLLOUTS, "swap=true") as gui:
         for line in ("name", "hexgui-analyze_commands", "boardsize 5 5", "clear_board", "play black d2"):
@@ -176,14 +160,3 @@ def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
     out, err = early.communicate(timeout=100)
     assert (early.returncode, out) == (130, b"")
     assert b"Traceback" not in err
-
-
-def test_a_checkpoint_that_is_none_ends_the_conversation_with_one_line(tmp_path: Path) -> None:
-    broken = tmp_path / "last.ckpt"
-    broken.write_bytes(b"no checkpoint")
-    process = started(f"checkpoint={broken}")
-    assert Gui(process).ask("name") == "= hexlit\n\n"
-    _out, err = process.communicate(b"genmove b\n", timeout=100)
-    assert process.returncode == 2
-    assert err.decode().count("\n") == 1
-    assert "not a whole checkpoint" in err.decode()

@@ -1,7 +1,6 @@
 """Kernels compiled by a process of their own."""
 
 import os
-import re
 import subprocess
 import sys
 import time
@@ -10,8 +9,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from hexlit.arena.player_spec import KINDS, PlayerSpec
-from hexlit.commands.kernels import SETS, SETS_OF, Compiling, of_players
+from hexlit.commands.kernels import Compiling
 from hexlit.hex.jit import is_compiled, mark_compiled
 
 
@@ -44,17 +42,6 @@ def test_a_set_is_marked_once_for_these_sources(empty: Path) -> None:
     compiling.close()
 
 
-def test_it_says_what_it_compiles(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    start_instead(monkeypatch, "import time; time.sleep(0.6)")
-    compiling = Compiling(["search", "solver"])
-    assert re.fullmatch(r"compiling search and the exact solver, once on this machine: [\d.]+ s", compiling.status())
-    heard: list[str] = []
-    compiling.wait(heard.append)
-    assert set(heard) == {"search and the exact solver"}
-    assert compiling.seconds > 0
-    assert compiling.status() == ""
-
-
 def test_a_failure_is_one_warning(
     empty: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -76,13 +63,6 @@ def test_it_can_be_ended_and_that_is_no_failure(
     assert not caplog.records
 
 
-def test_every_kind_of_player_says_which_kernels_it_calls() -> None:
-    assert SETS_OF.keys() <= KINDS.keys()
-    assert {name for names in SETS_OF.values() for name in names} <= SETS.keys()
-    assert of_players([PlayerSpec("random"), PlayerSpec("policy")]) == []
-    assert of_players([PlayerSpec("solver"), PlayerSpec("two_distance")]) == ["solver", "two_distance"]
-
-
 @pytest.mark.slow
 def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hexlit.commands.kernels", "solver"]
@@ -100,13 +80,13 @@ USES = {
     "search": """
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
-from hexlit.search.search import Search
-search = Search(SearchConfig(simulations=9), size=4, games=2)
+from hexlit.search.search import TreeSearch
+search = TreeSearch(SearchConfig(simulations=9), size=4, games=2)
 search.run(np.zeros((2, 16), np.int8), np.ones(2, np.int8), UniformEvaluator())
 """,
     "solver": """
-from hexlit.hex.solver import Solver
-Solver(4).solve(np.zeros(16, np.int8), 1)
+from hexlit.hex.solver import ExactSolver
+ExactSolver(4).solve(np.zeros(16, np.int8), 1)
 """,
     "two_distance": """
 from hexlit.arena.baselines import TwoDistancePlayer

@@ -1,13 +1,11 @@
 """Errors of the machine during a command, and odd settings, are told in one line."""
 
 import errno
-import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,27 +13,10 @@ import pytest
 from hexlit.commands import run_folder
 from hexlit.commands.application import machine_error
 from hexlit.commands.export import main as export
-from hexlit.commands.games import main as games
-from hexlit.commands.train import after_the_first
 from hexlit.commands.train import main as train
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable
-from hexlit.tuning.trial import TrialTicket, ticket_of
-
-
-@pytest.fixture(autouse=True)
-def _own_handlers() -> Iterator[None]:
-    """Hydra gives the root logger a file in the folder of each run."""
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
-
-
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.ENOENT, errno.ENAMETOOLONG])
-def test_an_error_that_names_a_file_is_told(code: int) -> None:
-    told = machine_error(OSError(code, os.strerror(code), "/runs/summary.json"))
-    assert str(told) == f"/runs/summary.json: cannot be read or written ({os.strerror(code)})"
 
 
 def test_what_caused_another_error_is_told_and_a_bug_is_none() -> None:
@@ -56,21 +37,13 @@ def test_a_place_that_cannot_be_written_is_one_line(
     assert re.fullmatch(r"hexlit export: /proc/.*: cannot be read or written \(.*\)\n", err), err
 
 
-def test_a_long_name_is_cut(capfd: pytest.CaptureFixture[str]) -> None:
-    assert games(["stats", f"source={'x' * 5000}"]) == 2
-    err = capfd.readouterr().err
-    assert "File name too long" in err
-    assert len(err) < 300
-    assert err.count("\n") == 1
-
-
 def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run_folder.claim(folder)
     try:
         shutil.rmtree(folder)
         with pytest.raises(UsageError, match="the folder was removed while this command was at work in it"):
-            after_the_first(lambda: None)(folder / "last.ckpt")
+            run_folder.check()
         folder.mkdir()
         (folder / ".lock").touch()  # another one's
         with pytest.raises(UsageError, match="was removed"):
@@ -88,12 +61,6 @@ def test_an_odd_value_that_hydra_stumbles_over_is_told_in_one_line(
     err = capfd.readouterr().err
     assert "accelerator=[[[]]]: " in err
     assert err.count("\n") == 1, err
-
-
-def test_the_variable_of_a_trial_holds_its_ticket() -> None:
-    assert ticket_of({}) is None
-    ticket = TrialTicket(None, "f", "s", 1, 2, ["a"], "m", None, None, 1, "g", "i")
-    assert ticket_of({"HEXLIT_TRIAL": ticket.encoded()}) == ticket
 
 
 GARBAGE = [

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import pytest
 import torch
 
 from hexlit import cli
-from hexlit.commands import match_run
 from hexlit.commands.match import arguments, main, quoted_players
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
@@ -24,13 +22,11 @@ from hexlit.hex.notation import format_moves, parse_cell
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.records.game import as_record
 from hexlit.hex.records.sgf import read_sgf
-from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 
-WAIT = "wait for its end, or end it"
 TINY = ["accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=run"]
 
 
@@ -254,12 +250,6 @@ def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     assert (folder / "games.csv").read_text() == whole
 
 
-def test_a_perfect_player_beats_a_random_one_with_either_colour(tmp_path: Path) -> None:
-    document = played(tmp_path, "players=[solver,random]", "pairs=20", "board=4")
-    assert document["cross"]["solver"]["random"]["wins"] >= 36
-    assert document["players"][0]["name"] == "solver"
-
-
 def test_a_terminal_shows_ratings_scores_and_the_folder(
     nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -277,67 +267,9 @@ def test_json_is_json_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert json.loads(capfd.readouterr().out) == document
 
 
-class Missing:
-    """Stands for `Compiling` where the kernels of a match are missing."""
-
-    started: list[list[str]] = []  # noqa: RUF012  (a new class for every test)
-    waited, closed = 0, 0
-    running = True
-
-    def __init__(self, names: list[str]) -> None:
-        self.started.append(names)
-
-    def wait(self) -> None:
-        type(self).waited += 1
-
-    def status(self) -> str:
-        return "compiling the exact solver, once on this machine: 1.0 s"
-
-    def close(self) -> None:
-        type(self).closed += 1
-
-
-@pytest.fixture
-def missing(monkeypatch: pytest.MonkeyPatch) -> type[Missing]:
-    fresh = type("Fresh", (Missing,), {"started": []})
-    monkeypatch.setattr(match_run, "Compiling", fresh)
-    return fresh
-
-
-def test_a_match_waits_for_its_kernels_and_says_so_beside_json(
-    missing: type[Missing], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    document = played(tmp_path, "players=[solver,random]", "board=3", "pairs=2", "json=true")
-    assert missing.started == [["solver", "two_distance"]]
-    assert (missing.waited, missing.closed) == (1, 1)
-    captured = capfd.readouterr()
-    assert json.loads(captured.out) == document
-    assert "compiling the exact solver, once on this machine" in captured.err
-
-
-def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], tmp_path: Path) -> None:
-    with as_a_process(tmp_path):
-        assert main([*TINY, "players=[solver,random]", "board=3", "pairs=1000"]) == 2
-    assert (missing.waited, missing.closed) == (0, 1)
-
-
 def test_several_leaves_of_a_tree_need_no_more_games_than_there_are(nets: Path, tmp_path: Path) -> None:
     players = f"players=[checkpoint={nets}/a.ckpt simulations=8,random]"
     assert played(tmp_path, players, "pairs=1", "search.leaves=4")["games"] == 2
-
-
-def test_a_match_that_somebody_plays_already_is_left_alone(
-    match: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(match, folder)
-    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.suffix != ".log" and path.is_file()}
-    with FolderLock(folder), as_a_process(tmp_path):
-        assert main([f"resume={folder}", "accelerator.threads=2"]) == 2
-    assert capfd.readouterr().err == f"hexlit match: {folder}: another process is at work here; {WAIT}\n"
-    assert {path: path.read_bytes() for path in before} == before
-    with as_a_process(tmp_path):
-        assert main([f"resume={folder}"]) == 0
 
 
 def test_a_match_goes_on_with_its_own_settings_only(match: Path) -> None:

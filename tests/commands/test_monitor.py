@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -93,32 +92,3 @@ def test_a_run_is_found_by_its_folder_or_as_the_newest(
         assert main(["monitor", *overrides, "duration=0.2", "interval=0.1"]) == 0
         assert f"watching {folder}, process {target.pid} every" in capsys.readouterr().out
         assert len(rows(folder / "monitor.csv")) >= 2
-
-
-@pytest.mark.row("D17")
-def test_ctrl_c_ends_the_watching_with_its_result(target: subprocess.Popen[bytes]) -> None:
-    command = [sys.executable, "-m", "hexlit", "monitor", f"pid={target.pid}", "duration=null", "interval=0.2"]
-    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import runpy, sys; "
-    program = f"{listen}sys.argv = sys.argv[1:]; runpy.run_module('hexlit', run_name='__main__', alter_sys=True)"
-    command = [sys.executable, "-c", program, "hexlit", *command[3:]]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
-        assert watcher.stdout is not None
-        for _ in range(4):  # its first line and three samples: by the second it waits for its end
-            watcher.stdout.readline()
-        watcher.send_signal(signal.SIGINT)
-        out, err = watcher.communicate(timeout=60)
-    assert (watcher.returncode, err) == (0, "")
-    assert "interrupted · " in out
-    assert "parallel trials" in out
-
-
-@pytest.mark.row("D17")
-def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
-    """A watcher of hundreds of megabytes would take the memory that it measures."""
-    program = (
-        "import sys; from hexlit.cli import main; "
-        f"code = main(['monitor', 'pid={target.pid}', 'duration=0.12', 'interval=0.1']); "
-        "print([name for name in ('torch', 'numba', 'lightning') if name in sys.modules], code)"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[] 0"

@@ -87,18 +87,6 @@ def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
     assert "slope" in said
 
 
-def test_its_training_is_measured(tmp_path: Path, installed: dict[str, str]) -> None:
-    """Without the compiler, which takes most of a minute: the compiled line measures what is not compiled."""
-    short = ["bench", "what=train", "seconds=0.01", "repeats=2", "json=true"]
-    said = hexlit(tmp_path, {**installed, "TORCHDYNAMO_DISABLE": "1"}, *short, *SETTINGS)
-    found = json.loads(said)
-    assert found["task"] == "line"
-    for line in found["measurements"]:
-        assert (line["what"], line["unit"]) == ("training line, batch 16", "points/s")
-        assert line["median"] > 0
-    assert list(tmp_path.glob("*run*")) == []
-
-
 def test_a_mistake_in_its_settings_is_one_line(tmp_path: Path, installed: dict[str, str]) -> None:
     done = run_apart(HEXLIT, *TRAIN, "points=1", folder=tmp_path, environment=installed)
     assert (done.returncode, done.stderr) == (2, "hexlit train: points=1: must be 2 or more\n")

@@ -11,13 +11,9 @@ import hexlit
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.api.runs import Model
 from hexlit.api.searching import Search
-from hexlit.arena.player_spec import parse_player
 from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
-from hexlit.commands.play import PlayConfig
-from hexlit.commands.play_players import shared_by_all
-from hexlit.commands.players import PlayerFactory, network_judge
-from hexlit.search.config import SearchConfig
+from hexlit.commands.players import network_judge
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.nets.test_evaluator import plain, random_positions
 from tests.tasks.hex.stand_ins import put_networks
@@ -76,13 +72,6 @@ def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> N
         assert page.ask("hello")["players"][0]["title"] == "hexlit:medium"
 
 
-def test_without_packaged_networks_play_and_htp_are_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_networks(monkeypatch, tmp_path / "none")
-    assert next(iter(shared_by_all(PlayConfig()).roster.offers)) == "rollouts"
-    with pytest.raises(hexlit.UsageError, match="no network comes along with this hexlit; name one"):
-        HtpConfig()
-
-
 @pytest.mark.row("F20")
 def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> None:
     make, size, knows_swap = judge(HtpConfig(accelerator=EAGER))
@@ -90,18 +79,6 @@ def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> Non
     make, size, knows_swap = judge(HtpConfig(accelerator=EAGER, board=5))
     assert (size, knows_swap) == (5, False)
     np.testing.assert_allclose(values_of(make(9, False, 1), 9), expected("hexlit:medium", 9), atol=1e-5)
-
-
-@pytest.mark.row("F20")
-def test_players_of_a_match_have_their_names() -> None:
-    specs = [parse_player("checkpoint=hexlit:small simulations=8"), parse_player("policy=hexlit:medium")]
-    assert [spec.label for spec in specs] == ["hexlit-small@8", "policy-hexlit-medium"]
-    found = PlayerFactory(specs, SearchConfig(), EAGER, board=None, seed=1).networks
-    assert {network.size for network in found.values()} == {3}
-    assert {name: network.loaded.swap for name, network in found.items()} == {
-        "hexlit:small": False,
-        "hexlit:medium": True,
-    }
 
 
 @pytest.mark.row("F20")

@@ -54,14 +54,6 @@ def test_self_play_is_as_far_ahead_as_the_recipe_says(
     assert json.loads(capfd.readouterr().out)["ahead"] == ahead
 
 
-def test_people_see_what_limits_and_what_a_change_would_bring(rates: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["experiment=hex5", rates, "workers=1"]) == 0
-    out = capfd.readouterr().out
-    assert "130 epochs" in out
-    assert "2 workers" in out
-    assert "is the limit" in out
-
-
 def test_the_bench_measures_what_a_plan_reads(tmp_path: Path) -> None:
     small = ["board=3", "net.channels=8", "net.blocks=[1]", "selfplay.games=8", "search.simulations=4"]
     asked = ["what=pace", "experiment=hex5", "repeats=2", "seconds=0.01", f"output={tmp_path}", *small]

@@ -2,7 +2,6 @@
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,17 +39,6 @@ def test_a_game_against_a_player(you: str, monkeypatch: pytest.MonkeyPatch, caps
     assert out.splitlines()[1].startswith("X Black, top to bottom")
     assert out.rstrip().endswith("wins")
     assert ("to move" in out) == (you != "none")
-
-
-@pytest.mark.parametrize(
-    ("overrides", "network"),
-    [({}, "hexlit:medium"), ({"board": 5}, "hexlit:small"), ({"checkpoint": "runs/mine"}, "runs/mine")],
-)
-def test_the_greeting_names_the_network(
-    overrides: dict[str, Any], network: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    play.greet(play.PlayConfig(**overrides))
-    assert f"network ({network}) plays" in capsys.readouterr().out
 
 
 def test_resigning_and_leaving(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,9 +70,3 @@ def test_a_run_that_is_interrupted_after_a_rating_ends_with_the_same_ones(
     with as_a_process(tmp_path):
         assert main([f"resume={run.folder}"]) == 0
     assert ratings(run) == ratings(rated)
-
-
-def test_ratings_are_off_by_default(tmp_path: Path) -> None:
-    run = train(tmp_path, "trainer.max_epochs=1")
-    assert not (run.folder / "ratings.json").exists()
-    assert not (run.folder / "checkpoints" / "pool").exists()

@@ -1,37 +1,16 @@
 """Reports beside what they are about: which folder holds what, and that a report never fails a run."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from hexlit.cli import main
-from hexlit.commands.report_files import kind_of, newest
-from hexlit.errors import UsageError
 from tests.reporting.documents import checked, make_match, make_run
 
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def test_a_folder_is_known_by_its_files() -> None:
-    assert kind_of(make_run(Path("a"))) == "run"
-    assert kind_of(make_match(Path("b"))) == "match"
-    Path("c").mkdir()
-    with pytest.raises(UsageError, match="folder=c: holds no run, sweep, match or strength run"):
-        kind_of(Path("c"))
-    with pytest.raises(UsageError, match="folder=d: there is no such folder"):
-        kind_of(Path("d"))
-
-
-def test_the_newest_of_any_kind_is_found() -> None:
-    with pytest.raises(UsageError, match="no run and no sweep below runs"):
-        newest(Path("runs"))
-    make_run(Path("runs/tiny/a"))
-    made = make_match(Path("runs/match/b"))
-    assert newest(Path("runs")) == made
 
 
 @pytest.mark.row("F13")
@@ -89,16 +68,3 @@ def test_runs_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
     assert "trainer.max_epochs" in page.text  # what differs
     assert "net.blocks" not in page.text  # what does not
     assert "val.score over time" in page.values("alt")
-
-
-@pytest.mark.row("E15")
-def test_workers_are_compared_by_their_measured_efficiency() -> None:
-    for name, workers, seconds in (("one", 1, 20), ("four", 4, 8)):
-        folder = make_run(Path(name))
-        with (folder / ".hydra" / "config.yaml").open("a") as file:
-            file.write(f"selfplay:\n  workers: {workers}\n")
-        rows = [f"{n},training,{seconds}" for n in range(3)]
-        (folder / "phases.csv").write_text("\n".join(["epoch,phase,wall_seconds", *rows]) + "\n")
-    assert main(["report", "runs=[one,four]", "epochs=[900]", "price=2"]) == 0
-    text = checked(Path("comparison.html").read_text()).text
-    assert re.search(r"four\s+2\.50×\s+4\s+62%\s+2\.00\s+4\.00", text)

@@ -6,7 +6,6 @@ import pytest
 from omegaconf import OmegaConf
 
 from hexlit.commands.run_folder import read_overrides, resumed_arguments
-from hexlit.commands.train import after_the_first
 from hexlit.errors import UsageError
 
 
@@ -29,13 +28,3 @@ def test_empty_torn_binary_and_tagged_settings_are_refused_in_one_line(content: 
     with pytest.raises(UsageError, match=r"overrides\.yaml: not a list of overrides") as refused:
         resumed_arguments([f"resume={folder}"])
     assert "\n" not in str(refused.value)
-
-
-def test_the_settings_of_a_resume_are_written_once_and_after_its_first_checkpoint(tmp_path: Path) -> None:
-    calls: list[str] = []
-    saved = after_the_first(lambda: calls.append("written"))
-    saved(tmp_path / "best.ckpt")
-    assert calls == []
-    saved(tmp_path / "last.ckpt")
-    saved(tmp_path / "last.ckpt")
-    assert calls == ["written"]

@@ -36,20 +36,6 @@ def test_json_names_exactly_the_solved_winning_openings(size: int, capsys: pytes
     assert answer["seconds"] >= 0
 
 
-def test_after_a_losing_opening_white_to_move_wins(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "board=3", "moves=A1", "json=true"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["moves"] == ["a1"]
-    assert answer["to_move"] == "white"
-    assert answer["winner"] == "white"
-    assert "b2" in answer["winning_moves"]
-
-
-def test_a_lost_side_is_told_that_every_move_loses(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "board=3", "moves=b2"]) == 0
-    assert "winning moves  none, every move of White loses" in capsys.readouterr().out
-
-
 GAME = "(;FF[4]GM[11]SZ[3];B[a1];W[b2];B[a3];W[c1])"
 
 

@@ -1,8 +1,6 @@
 """A measurement of strength that is broken off continues where it was, and ends as it would have."""
 
 import json
-import shlex
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from hexlit.commands.strength import arguments, main
 from hexlit.commands.strength_run import PARTS_FILE
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.locks import FolderLock
 from tests.commands.tiny import save_untrained
 
 SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24", "simulations=[4]", "report=false"]
@@ -111,27 +108,6 @@ def test_a_finished_measurement_only_shows_its_result(
     assert capfd.readouterr().out == (folder / "strength.md").read_text() + "\n"
 
 
-def test_the_printed_command_continues(
-    checkpoint: Path,
-    tmp_path: Path,
-    breaks_after: Breaks,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with monkeypatch.context() as at_once:
-        at_once.setattr(measures, "opening_values", broken_off)
-        assert main([*SMALL, f"checkpoint={checkpoint}", "output=some place"]) == 130
-    for parts in (2, 3):
-        *_, last = capfd.readouterr().err.splitlines()
-        words = shlex.split(last.removeprefix("To continue: hexlit strength "))
-        assert words == ["resume=some place"]
-        breaks_after(parts)
-        assert main(words) == 130
-        assert len(kept(tmp_path / "some place")) == (2 if parts == 2 else 5)
-    assert capfd.readouterr().err.endswith("To continue: hexlit strength 'resume=some place'\n")
-
-
 def test_rows_of_searches_keep_their_parts(checkpoint: Path, tmp_path: Path, breaks_after: Breaks) -> None:
     """A speed is not measured again, which would give another figure."""
     folder = tmp_path / "found"
@@ -150,19 +126,6 @@ def test_rows_of_searches_keep_their_parts(checkpoint: Path, tmp_path: Path, bre
     assert len(measured) == 8
 
 
-def test_another_run_in_the_folder_begins_at_the_beginning(
-    checkpoint: Path, tmp_path: Path, breaks_after: Breaks
-) -> None:
-    command = [*SMALL, f"checkpoint={checkpoint}", f"output={tmp_path / 'found'}"]
-    breaks_after(2)
-    assert main(command) == 130
-    breaks_after(1)
-    assert main([*command, "positions=12"]) == 130
-    assert list(kept(tmp_path / "found")) == PARTS[:1]
-    assert main([f"resume={tmp_path / 'found'}"]) == 0
-    assert result(tmp_path / "found")["positions"]["games"]["count"] == 12
-
-
 def test_a_measurement_continues_with_its_own_settings_only(checkpoint: Path, tmp_path: Path) -> None:
     folder = tmp_path / "found"
     assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 0
@@ -174,62 +137,15 @@ def test_a_measurement_continues_with_its_own_settings_only(checkpoint: Path, tm
     assert "positions=24" in found
 
 
-@pytest.fixture(scope="module")
-def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a network and a measurement of it with one part."""
-    folder = tmp_path_factory.mktemp("interrupted")
-    net = save_untrained(folder / "net.ckpt", size=3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-        patch.setattr(measures, "optimality", broken_off)
-        patch.chdir(folder)
-        assert main([*SMALL, f"checkpoint={net.name}", "output=found"]) == 130
-    return folder
-
-
-def change_network(folder: Path) -> None:
-    save_untrained(folder.parent / "net.ckpt", size=3, swap=True)
-
-
-def remove(folder: Path) -> None:
-    shutil.rmtree(folder)
-
-
-def lose_settings(folder: Path) -> None:
-    shutil.rmtree(folder / ".hydra")
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (remove, "found: no folder of a run (a run keeps its settings in .hydra)"),
-        (lose_settings, "found: no folder of a run (a run keeps its settings in .hydra)"),
-        (change_network, ": the network's SHA-256 was "),
-    ],
-)
-def test_a_folder_that_cannot_be_continued_is_refused_in_one_line(
-    change: Callable[[Path], None],
-    expected: str,
-    interrupted: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+def test_parts_of_another_network_are_refused_in_one_line(
+    checkpoint: Path, tmp_path: Path, breaks_after: Breaks, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(interrupted, tmp_path / "copy")
-    monkeypatch.chdir(tmp_path / "copy")
-    change(Path("found").absolute())
-    assert main(["resume=found"]) == 2
+    folder = tmp_path / "found"
+    breaks_after(1)
+    assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 130
+    save_untrained(checkpoint, size=3, swap=True)
+    capfd.readouterr()
+    assert main([f"resume={folder}"]) == 2
     err = capfd.readouterr().err
     assert err.count("\n") == 1
-    assert expected in err
-
-
-def test_a_folder_where_another_process_measures_is_left_as_it_is(
-    interrupted: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    folder = interrupted / "found"
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    with FolderLock(folder):
-        assert main([f"resume={folder}"]) == 2
-    assert "another process is at work here" in capfd.readouterr().err
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert ": the network's SHA-256 was " in err

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import wandb_workspaces.reports.v2 as wr
 
 from hexlit.commands.match import main as match
 from hexlit.commands.strength import main as strength
 from hexlit.commands.train import main as train
-from hexlit.reporting.workspace import build_workspace
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
 from tests.wandb_records import OfflineRun, offline_runs
@@ -75,26 +73,6 @@ def test_every_row_has_its_groups_and_all_axes(sessions: list[OfflineRun]) -> No
 
 
 @pytest.mark.row("F12")
-@pytest.mark.row("E3")
-def test_phases_and_steps_of_an_epoch_are_logged(sessions: list[OfflineRun]) -> None:
-    row = sessions[0].rows[1]
-    for name in ("selfplay_seconds", "training_seconds", "evaluation_cpu_seconds", "steps_forward_seconds"):
-        assert row[f"time/{name}"] > 0
-    assert 0 <= row["device/training_utilisation"] <= 1
-    assert row["throughput/training_positions_per_second"] > 0
-
-
-@pytest.mark.row("F12")
-def test_the_summary_is_that_of_the_run_with_the_best_of_all_sessions(sessions: list[OfflineRun], folder: Path) -> None:
-    summary = summary_of(folder)
-    told = sessions[1].summary
-    assert told["phases"]["training"]["positions"] == summary["phases"]["training"]["positions"]
-    assert told["ending"] == summary["ending"]
-    scores = [row["strength/score"] for run in sessions for row in run.rows]
-    assert told["strength/score"] == pytest.approx({"max": max(scores), "last": scores[-1]})
-
-
-@pytest.mark.row("F12")
 def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]) -> None:
     for run, steps in zip(sessions, ([0, 1], [2]), strict=True):
         maps = {"strength/opening_map": steps, "strength/value_opening_map": steps}
@@ -121,27 +99,6 @@ def test_checkpoints_and_their_games_are_artifacts(sessions: list[OfflineRun], f
     kept = Path(last[2]["files"]["last.ckpt"])
     assert kept.read_bytes() == (folder / "run" / "checkpoints" / "last.ckpt").read_bytes()
     assert set(last[0]["files"]) == {path.name for path in (folder / "run" / "games").glob("part-*.parquet")}
-
-
-def named_metrics(workspace: Any) -> set[str]:
-    """Every metric that a curve or a bar of the workspace names, axes included."""
-    result: set[str] = set()
-    for panel in (panel for section in workspace.sections for panel in section.panels):
-        if isinstance(panel, wr.LinePlot) and panel.metric_regex is None:
-            result |= {str(getattr(name, "name", name)) for name in [panel.x, *panel.y]}
-        elif isinstance(panel, wr.BarPlot):
-            result |= {str(getattr(name, "name", name)) for name in panel.metrics}
-    return result
-
-
-@pytest.mark.row("F12")
-def test_the_page_names_metrics_that_runs_log(sessions: list[OfflineRun]) -> None:
-    named = named_metrics(build_workspace("team", "hexlit"))
-    logged = {name for run in sessions for row in run.rows for name in row}
-    of_others = {name for name in named if name.startswith(("val/", "sweep/"))}
-    of_others |= {"strength/simulations", "strength/games_optimality", "strength/random_optimality"}
-    of_others |= {"device/memory_device_mb"}  # of an accelerator
-    assert named - of_others - logged == set()
 
 
 @pytest.mark.row("F12")
@@ -189,10 +146,3 @@ def test_matches_and_strength_runs_refuse_tensorboard(
         assert match(["players=[random,random]", "logger=tensorboard"]) == 2
         assert strength(["checkpoint=a.ckpt", "logger=tensorboard"]) == 2
     assert capsys.readouterr().err.count("logger=tensorboard: there are no epochs to draw here") == 2
-
-
-def test_a_match_logs_nothing_unless_asked(folder: Path, tmp_path: Path) -> None:
-    with as_a_process(tmp_path):
-        players = f"players=[checkpoint={folder / 'run'} simulations=2,random]"
-        assert match([players, "pairs=1", "accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=match"]) == 0
-    assert not (tmp_path / "match" / "wandb").exists()

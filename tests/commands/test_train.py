@@ -8,13 +8,11 @@ import math
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
@@ -29,8 +27,6 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.training.phases import PhaseTotals
-from hexlit.training.usage import RunUsage
 from tests.commands.tiny import TINY
 from tests.hex.reference import Game
 from tests.reporting.documents import checked
@@ -123,20 +119,6 @@ def test_the_summary_says_what_the_run_did(tiny: Run) -> None:
     assert summary["games"] == len(games)
     assert summary["positions"] == sum(len(game.policy_plies) for game in games.values())
     assert (summary["board"], summary["seed"], summary["epochs"]) == (3, 1, 2)
-
-
-def test_the_summary_says_how_far_reduced_precision_is_from_float32(tiny: Run) -> None:
-    """Over positions of the run's own games."""
-    found = tiny.summary["precision"]
-    if found is None:
-        assert "float32" in str(tiny.summary["device"]).rpartition("self-play")[2]
-        return
-    assert isinstance(found, dict)
-    assert found["format"] != "float32"
-    assert found["positions"] > 0
-    assert 0 <= found["same_move"] <= 1
-    assert 0 <= found["policy_error"] < 0.1
-    assert 0 <= found["value_error"] <= found["largest_value_error"] < 0.2
 
 
 @pytest.mark.row("A10")
@@ -312,36 +294,6 @@ def test_memory_does_not_grow_in_a_long_run(tmp_path: Path) -> None:
     assert held[-1] < 1.02 * held[75]
 
 
-@pytest.mark.row("C15")
-@pytest.mark.row("E16")
-@pytest.mark.parametrize(
-    ("device", "busy", "warns"), [("cuda:0", 0.7, True), ("cuda:0", 0.95, False), ("cpu", 0.7, False)]
-)
-def test_an_accelerator_that_idles_in_training_is_warned_of(
-    device: str, busy: float, warns: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    usage = RunUsage(tmp_path, build_profile(AcceleratorConfig(device="cpu")))
-    usage._device = torch.device(device)
-    steady = PhaseTotals(1, 20.0, device_utilisation=busy)
-    usage.clock.steady = lambda name: steady  # type: ignore[method-assign]
-    with caplog.at_level(logging.WARNING, "hexlit"):
-        usage.warn_of_idling()
-    assert ("cuda:0 was busy in 70% of the training" in caplog.text) == warns
-
-
-@pytest.mark.row("E17")
-@pytest.mark.parametrize("name", ["last", "best"])
-def test_a_checkpoint_of_a_run_serves_a_match(tiny: Run, name: str) -> None:
-    """One checkpoint everywhere, loaded without pickle."""
-    loaded = load_network(tiny.folder / "checkpoints" / f"{name}.ckpt")
-    assert (loaded.size, loaded.swap) == (3, False)
-    assert {parameter.dtype for parameter in loaded.net.parameters()} == {torch.float32}
-    profile = build_profile(AcceleratorConfig(device="cpu"))
-    evaluator = NetworkEvaluator(loaded.net, size=3, swap=False, batch=8, profile=profile)
-    first = SearchPlayer(SearchConfig(simulations=8), evaluator, size=3, batch=8)
-    assert play_match(first, PolicyPlayer(evaluator, size=3, batch=8), size=3, pairs=4, seed=0).games == 8
-
-
 def test_a_run_with_swap_and_a_board_without_solved_positions(tmp_path: Path) -> None:
     overrides = ["board=2", "swap=true", "trainer.max_epochs=1", "evaluation.rollouts=1"]
     run = train(tmp_path, *overrides)
@@ -421,14 +373,6 @@ sys.exit(command.main(sys.argv[1:]))
     assert said.splitlines() == ["hexlit train · hex5 · 3×3 · begins in run; loading PyTorch"]
 
 
-def test_a_time_limit_ends_a_run_well_however_short_it_is(tmp_path: Path) -> None:
-    """The run stops in time, and what it has come to by then is measured and told."""
-    overrides = ["trainer.max_time=00:00:01", "trainer.max_epochs=100000", "evaluation.every_epochs=100000"]
-    run = train(tmp_path, *overrides)
-    assert run.summary["strength"]
-    assert int(str(run.summary["epochs"])) < 100, "of 100000, which would take hours"
-
-
 @pytest.mark.row("A2")
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
 def test_a_device_that_is_not_there_is_one_line_that_says_what_to_do(
@@ -439,52 +383,6 @@ def test_a_device_that_is_not_there_is_one_line_that_says_what_to_do(
     err = capfd.readouterr().err
     assert (code, err.count("\n")) == (2, 1)
     assert "accelerator.device=cpu" in err
-
-
-@pytest.mark.slow
-@pytest.mark.row("A23")
-@pytest.mark.row("E3")
-@pytest.mark.row("E4")
-def test_the_default_run_adds_up_and_stays_under_6_gib(tmp_path: Path) -> None:
-    """Fifteen epochs of it, which fill its window: seen from outside by a clock and a look at memory of their own."""
-    command = [sys.executable, "-m", "hexlit", "train", "logger=csv", "trainer.max_epochs=15", "hydra.run.dir=run"]
-    began, peak = time.monotonic(), 0
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    try:
-        while process.poll() is None:
-            peak = max(peak, held_by(process.pid))
-            time.sleep(0.5)
-    finally:
-        process.kill()
-    lasted = time.monotonic() - began
-    assert process.returncode == 0
-    run = Run(tmp_path / "run")
-    phases, steps = run.table("phases.csv"), run.table("steps.csv")
-    measured = sum(float(row["wall_seconds"]) for row in phases)
-    print(f"phases {measured:.2f} s of {lasted:.2f} s; {peak / 2**30:.2f} GiB at most")
-    assert 0.98 * float(str(run.summary["wall_seconds"])) <= measured <= lasted
-    played = [row for row in phases if row["phase"] == "selfplay"]
-    assert sum(int(row["games"]) for row in played) == len(run.games)
-    training = [float(row["wall_seconds"]) for row in phases if row["phase"] == "training"]
-    assert len(training) == len(steps) == 15
-    for seconds, row in zip(training, steps, strict=True):
-        parts = sum(float(row[f"{part}_seconds"]) for part in ("load", "forward", "loss", "backward", "update"))
-        assert parts == pytest.approx(seconds, rel=0.05)
-    memory = run.summary["memory"]
-    assert isinstance(memory, dict)
-    assert peak == pytest.approx(memory["host_peak_bytes"], rel=0.1)
-    assert memory["host_peak_bytes"] < 6 * 2**30
-
-
-def held_by(pid: int) -> int:
-    """Bytes of memory of a process and its descendants; 0 once it is gone."""
-    held = 0
-    with contextlib.suppress(psutil.NoSuchProcess):
-        root = psutil.Process(pid)
-        for process in [root, *root.children(recursive=True)]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                held += process.memory_info().rss
-    return held
 
 
 @pytest.mark.slow

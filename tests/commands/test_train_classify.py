@@ -2,7 +2,6 @@
 
 import csv
 import json
-import logging
 import os
 import shutil
 from pathlib import Path
@@ -164,16 +163,6 @@ def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everythi
     assert "test" in summary
 
 
-@pytest.mark.row("B8")
-def test_best_without_a_best_trial_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "sweep").mkdir()
-    with as_a_process(tmp_path):
-        assert main(["task=classify", "+best=sweep"]) == 2
-    err = capfd.readouterr().err
-    assert "best=sweep: no sweep with a best trial" in err
-    assert err.count("\n") == 1
-
-
 def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     in_order = ClassifyDataModule.in_order
@@ -186,20 +175,3 @@ def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch
     assert train(tmp_path, texts, "trainer.max_epochs=2") == 0
     assert asked.count("test") == 1
     assert asked[-1] == "test"
-
-
-@pytest.mark.parametrize(
-    ("override", "said"),
-    [
-        ("data.path=none.csv", "data.path=none.csv: there is no such file"),
-        ("data.label=topic", 'cannot be read (\'Field "topic"'),
-    ],
-)
-def test_a_mistake_is_one_line(
-    override: str, said: str, tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    logging.getLogger().handlers.clear()
-    assert train(tmp_path, texts, override) == 2
-    err = capfd.readouterr().err
-    assert said in err
-    assert err.count("\n") == 1

@@ -94,19 +94,6 @@ def test_a_run_that_ended_early_is_summed_up_by_its_best_epoch(early: Run) -> No
     assert told["opening_map"] != pytest.approx(last["opening_map"], abs=1e-6)
 
 
-@pytest.mark.row("C13")
-def test_the_best_checkpoint_follows_the_metric_that_is_named(tmp_path: Path) -> None:
-    overrides = ["trainer.monitor=train.value_loss", "trainer.monitor_mode=min", "trainer.max_epochs=3"]
-    run = train(tmp_path, *overrides, "evaluation.every_epochs=3")
-    losses = [float(row["train.value_loss"]) for row in run.table("metrics.csv")]
-    saved = torch.load(run.folder / "checkpoints" / "best.ckpt", weights_only=True)
-    assert saved["epoch"] == losses.index(min(losses))
-    best = run.summary["best"]
-    assert isinstance(best, dict)
-    assert best["value"] == pytest.approx(min(losses), abs=1e-6)
-    assert not best["restored"]
-
-
 @pytest.mark.slow  # several whole runs
 def test_runs_of_equal_operations_end_alike_whatever_they_are_allowed_beside(early: Run, tmp_path: Path) -> None:
     """The budget decides how many epochs there are, and the learning rate falls with it."""

@@ -2,32 +2,23 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pytest
-import torch
 from hydra import compose, initialize_config_module
-from omegaconf import OmegaConf
 
 from hexlit.commands import predict as predict_command
 from hexlit.commands import tasks
 from hexlit.commands.train import main
-from hexlit.extras import install
-from hexlit.tasks import run_config
-from hexlit.tasks.forecast.evaluation import error_table, load_forecaster
-from hexlit.tasks.forecast.module import ForecastDataModule
-from tests.commands.preloaded import HEXLIT, run_apart
+from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.documents import checked
-from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
-from tests.tuning.forked import FORKED
+from tests.tasks.forecast.tables import hourly, save
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
 SMALL = [
@@ -91,14 +82,6 @@ def summary_of(run: Path) -> dict[str, Any]:
     return summary
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """So that no trial waits for a slot of another worker's sweep, or of the user's."""
-    with pytest.MonkeyPatch.context() as here:
-        here.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
-        yield
-
-
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(hourly(400), tmp_path_factory.mktemp("table") / "readings.csv")
@@ -116,28 +99,6 @@ def test_its_report_has_forecasts_and_errors_by_horizon(whole: Path) -> None:
     assert "Forecasts on the test set, their past and the truth" in page.values("alt")
     assert "skill over persistence" in page.text
     assert "windows of train" in page.text
-
-
-def turning(steps: int = 400) -> pa.Table:
-    """Of a series that follows its wind, until the training rows end: then it does the opposite.
-
-    So each epoch of training makes the error on the validation rows larger.
-    """
-    wind = np.random.default_rng(0).normal(0, 1, steps)
-    sign = np.where(np.arange(steps) < 0.7 * steps, 1.0, -1.0)
-    temp = np.concatenate([[0.0], np.cumsum(sign * wind)[:-1]])
-    times = [str(START + np.timedelta64(3600 * step, "s")) for step in range(steps)]
-    return pa.table({"time": times, "place": ["a"] * steps, "temp": temp, "wind": wind})
-
-
-TURNING = ["data.horizon=1", "trainer.max_epochs=30", "trainer.patience=2", "optimizer.schedule=constant"]
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that is at its best after its first epoch, and stops two epochs later."""
-    folder = tmp_path_factory.mktemp("stopped")
-    return train(folder, save(turning(), folder / "readings.csv"), *TURNING)
 
 
 @pytest.mark.slow
@@ -176,20 +137,6 @@ def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(wh
     )
 
 
-def test_what_is_printed_is_nowhere_cut(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    run = train(tmp_path, table, "trainer.max_epochs=1", "figures=0")
-    said = capsys.readouterr().out.partition("wall time")[2]
-    assert "…" not in said
-    assert max(map(len, said.splitlines())) <= 80
-    model = next(row for row in summary_of(run)["test"] if (row["forecaster"], row["horizon"]) == ("model", "all"))
-    overall = next(line.split() for line in said.splitlines() if line.startswith("all") and "%" not in line)
-    assert overall[1] == f"{model['mae']:.3g}"
-    assert not (run / "forecasts.svg").exists()
-
-
 def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table: Path, tmp_path: Path) -> None:
     arguments = [*SMALL, "logger=csv", f"data.path={table}", "hydra.run.dir=run"]
     killed = run_apart(DIES, *arguments, folder=tmp_path)
@@ -201,62 +148,12 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table
     assert summary_of(run)["test"] == summary_of(whole)["test"]
 
 
-def test_a_run_goes_on_with_the_data_and_the_network_it_was_started_with(
-    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = train(tmp_path, table, "trainer.max_epochs=1")
-    capsys.readouterr()
-    for change in ("net.hidden=16", "loss=mse", "data.train_share=0.6"):
-        assert call(tmp_path, f"resume={run}", change, "trainer.max_epochs=2") == 2
-        (line,) = capsys.readouterr().err.strip().splitlines()
-        assert line.startswith("hexlit train: ")
-        assert "to resume" in line
-
-
-@pytest.mark.row("C14")
-def test_a_run_stops_early_and_tests_the_weights_of_its_best_epoch(stopped: Path) -> None:
-    summary = summary_of(stopped)
-    recorded = [float(row["val.mae"]) for row in rows(stopped)]
-    assert (summary["ending"]["why"], summary["epochs"]) == ("trainer.patience", 3)
-    assert (summary["best"]["epoch"], summary["best"]["restored"]) == (0, True)
-    assert recorded[0] == min(recorded) == pytest.approx(summary["val"]["mae"], abs=1e-6)
-    config = make_config(stopped.parent / "readings.csv", history=24, horizon=1, season=24, max_gap=6)
-    data = ForecastDataModule(config, seed=1, profile=make_profile())
-    for name, is_tested in (("best", True), ("last", False)):
-        net = load_forecaster(stopped / "checkpoints" / f"{name}.ckpt")[0]
-        mae = next(row["mae"] for row in error_table(net, data, "test") if row["forecaster"] == "model")
-        assert (mae == pytest.approx(summary["test"][0]["mae"], rel=1e-5)) is is_tested
-
-
 MISTAKES = [
     (["data.path=missing.csv"], "missing.csv"),
     (["data.horizon=200"], "has no window of 224"),
     (["data.targets=[heat]"], "heat"),
     (["board=5"], "board"),
 ]
-
-
-@pytest.mark.parametrize(("overrides", "expected"), MISTAKES)
-def test_a_mistake_is_one_line(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], overrides: Sequence[str], expected: str
-) -> None:
-    assert call(tmp_path, *SMALL, "logger=csv", f"data.path={table}", *overrides) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert line.startswith("hexlit train: ")
-    assert expected in line
-
-
-def test_without_the_package_of_the_weather_one_line_says_how_to_get_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_config, "find_spec", lambda name: None)
-    assert call(tmp_path, "task=forecast", "logger=csv") == 2
-    shown = capsys.readouterr()
-    (line,) = shown.err.strip().splitlines()
-    assert install("forecast") in line
-    assert "data.path=FILE" in line
-    assert shown.out == ""
-    assert list(tmp_path.iterdir()) == []
 
 
 def predict(folder: Path, *arguments: object) -> int:
@@ -280,32 +177,6 @@ def test_a_run_forecasts_a_file(whole: Path, table: Path, tmp_path: Path, capsys
         assert np.abs(own - wave - number).mean() < 2.5, "near the wave of the series"
 
 
-def test_a_mistake_in_predicting_is_one_line(
-    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "torn.ckpt").write_bytes(b"no archive")
-    before = table.read_bytes()
-    torch.save({"hyper_parameters": {"net": {}}}, tmp_path / "hex.ckpt")
-    good = {"checkpoint": whole, "source": table, "target": "out.csv"}
-    mistakes: dict[str, dict[str, Any]] = {
-        "there is no such file": {"checkpoint": "none.ckpt"},
-        "not a whole checkpoint": {"checkpoint": "torn.ckpt"},
-        "task=hex: has no predict": {"checkpoint": "hex.ckpt"},
-        f"target={table}": {"target": table},
-        "none.csv": {"source": "none.csv"},
-        ".csv or .parquet": {"target": "out.xlsx"},
-        "sauce": {"sauce": "x"},
-    }
-    for expected, wrong in mistakes.items():
-        settings = {**good, **wrong}
-        assert predict(tmp_path, *(f"{key}={value}" for key, value in settings.items())) == 2, expected
-        (line,) = capsys.readouterr().err.strip().splitlines()
-        assert line.startswith("hexlit predict: ")
-        assert expected in line
-    assert not (tmp_path / "out.csv").exists()
-    assert table.read_bytes() == before
-
-
 SWEEP = [
     *("--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra/sweeper/pruner=threshold"),
     *("hydra.sweeper.pruner.n_warmup_steps=1", "hydra.sweeper.n_jobs=1", "hydra.sweep.dir=sweep"),
@@ -325,49 +196,3 @@ def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
             assert (config.sweep.objective, config.hydra.sweeper.direction) == ("val.mae", "minimize")
     assert (pruners["median"]["n_startup_trials"], pruners["median"]["n_warmup_steps"]) == (10, 5)
     assert list(pruners["none"]) == ["_target_"]
-
-
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) -> Path:
-    """A sweep of two trials; one learns nothing and is pruned."""
-    folder = tmp_path_factory.mktemp("swept")
-    good = [float(mae) for _, mae in losses(whole)]
-    start = summary_of(whole)["val"]["mae"] / (1 - summary_of(whole)["val"]["skill_over_persistence"])
-    assert good[1] < 0.9 * start
-    small = [override for override in SMALL if not override.startswith("optimizer.lr")]
-    bound = f"hydra.sweeper.pruner.upper={0.95 * start}"
-    points = "optimizer.lr=1e-2,1e-9"
-    command = ["train", *SWEEP, bound, points, *small, "logger=csv", f"data.path={table}"]
-    done = run_apart(FORKED + HEXLIT, *command, folder=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / "sweep"
-
-
-@pytest.mark.row("F8")
-def test_a_sweep_prunes_and_never_looks_at_the_test_set(swept: Path, whole: Path) -> None:
-    results = json.loads((swept / "overall_results.json").read_text())
-    by_rate = {float(trial["params"]["optimizer.lr"]): trial for trial in results["trials"]}
-    assert {rate: trial["state"] for rate, trial in by_rate.items()} == {1e-2: "complete", 1e-9: "pruned"}
-    assert by_rate[1e-2]["values"] == [pytest.approx(summary_of(whole)["best"]["value"])]
-    for trial in swept.glob("trial-*"):
-        assert "test" not in summary_of(trial)
-        assert not (trial / "forecasts.svg").exists()
-
-
-def test_the_best_trial_is_trained_in_full_and_tested(swept: Path, tmp_path: Path) -> None:
-    assert call(tmp_path, f"+best={swept}", "trainer.max_epochs=1", "hydra.run.dir=run") == 0
-    config = OmegaConf.load(tmp_path / "run" / ".hydra" / "config.yaml")
-    assert (config.task, config.optimizer.lr, config.net.hidden) == ("forecast", 1e-2, 8)
-    assert "test" in summary_of(tmp_path / "run")
-
-
-def test_a_run_out_of_time_says_how_to_continue(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = train(tmp_path, table, "trainer.max_time=00:00:01", "trainer.max_epochs=100000", "trainer.patience=null")
-    said = capsys.readouterr().out.rstrip().splitlines()
-    assert said[-1] == "To continue to its end: hexlit train resume=run trainer.max_time=null"
-    assert said[-2].startswith("trainer.max_time ended the run after ")
-    assert "mae" in said[-2]
-    assert "strength" not in said[-2]
-    assert summary_of(run)["ending"]["why"] == "trainer.max_time"

@@ -15,8 +15,6 @@ from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule
 from hexlit.training.evaluation import EarlyStopping
-from hexlit.tuning.result_files import best_overrides
-from hexlit.tuning.trials import COMPLETE, TrialResult
 from tests.commands.recorded import save_games
 from tests.commands.test_train import Run, as_a_process, same_weights, train
 from tests.commands.tiny import TINY
@@ -160,21 +158,6 @@ def test_it_ends_with_the_weights_of_its_best_epoch_whose_losses_are_those_on_re
         assert float(row["val.comparable_loss"]) == pytest.approx(comparable, rel=1e-4)
 
 
-def test_a_run_on_recorded_games_plays_none_and_tells_its_phases(learned: Run) -> None:
-    assert not list(learned.folder.glob("games/*.parquet"))
-    assert learned.summary["games"] == 60
-    phases = learned.summary["phases"]
-    assert isinstance(phases, dict)
-    outside = {"starting", "between", "saving", "finishing"}
-    assert set(phases) == {"compiling", "training", "validation"} | outside
-    assert phases["validation"]["epochs"] == phases["training"]["epochs"]
-    assert learned.summary["strength"] == {}
-    precision = learned.summary["precision"]
-    if precision is not None:  # where float32 is the faster format, there is nothing to compare
-        assert isinstance(precision, dict)
-        assert precision["positions"] > 0
-
-
 def test_self_play_begins_with_a_network_that_was_trained_on_games(learned: Run, tmp_path: Path) -> None:
     run = train(tmp_path, f"init_from={learned.folder}", "optimizer.lr=1e-12", "trainer.max_epochs=1")
     begun = torch.load(run.folder / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
@@ -201,21 +184,3 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
     assert [row["steps"] for row in run.table("steps.csv")] == [row["steps"] for row in plain.table("steps.csv")]
     assert run.table("metrics.csv")[0]["train.loss"] != plain.table("metrics.csv")[0]["train.loss"]
     assert not same_weights(run, plain)
-
-
-@pytest.mark.row("B8")
-def test_the_best_of_a_sweep_over_games_is_trained_on_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the settings that all trials had, which the sweep's own preset chose."""
-    assert main(["sweep=supervised", "data.path=x", "--cfg", "job"]) == 0
-    wanted = OmegaConf.create(capsys.readouterr().out)
-    space = OmegaConf.load(CONF / "sweep" / "supervised.yaml").hydra.sweeper.params
-    of_one_value = {name: text[7:-1] for name, text in space.items() if text.startswith("choice(") and "," not in text}
-    best = TrialResult(0, COMPLETE, params={"optimizer.lr": 0.01, **of_one_value})
-    kept, _ = best_overrides(best, ["sweep=supervised", "data.path=x"])
-    (tmp_path / "best.yaml").write_text(OmegaConf.to_yaml({"overrides": kept}))
-    assert main([f"+best={tmp_path}", "--cfg", "job"]) == 0
-    found = OmegaConf.create(capsys.readouterr().out)
-    assert found.optimizer.lr == 0.01
-    for config in (wanted, found):
-        del config.optimizer.lr, config.sweep, config.best
-    assert found == wanted

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,26 +56,22 @@ def sweep(folder: Path, *overrides: str) -> Sweep:
     return Sweep(folder / "sweep")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """So that no trial waits for a slot of another worker's sweep, or of the user's."""
-    with pytest.MonkeyPatch.context() as here:
-        here.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
-        yield
-
-
 @pytest.fixture(scope="module")
 def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return sweep(tmp_path_factory.mktemp("sweep"), "accelerator.threads=1", "logger.wandb.project=tiny")
 
 
 @pytest.mark.row("D2")
+@pytest.mark.row("D22")
 def test_a_training_comes_to_the_same_beside_another(side_by_side: Sweep, tmp_path: Path) -> None:
-    """On a CPU with the same threads, every metric and every weight."""
+    """On a CPU with the same threads, every metric and every weight. Both say how long all took."""
     alone = sweep(tmp_path, "accelerator.threads=1", "hydra.sweeper.n_jobs=1", "logger=csv")
     assert [trial.params for trial in alone.trials] == [trial.params for trial in side_by_side.trials]
     for one, other in zip(alone.trials, side_by_side.trials, strict=True):
         assert alone.results(one) == side_by_side.results(other)
+    results = [json.loads((one.folder / "overall_results.json").read_text()) for one in (alone, side_by_side)]
+    assert [one["n_jobs"] for one in results] == [1, 2]
+    assert all(one["seconds"] > 0 for one in results)
 
 
 @pytest.mark.row("F12")

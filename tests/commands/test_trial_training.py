@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hexlit.commands.task_run import train_task
-from hexlit.commands.trial_training import numbers, time_left
+from hexlit.commands.trial_training import time_left
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.training.config import TrainerConfig
@@ -22,11 +22,6 @@ def test_the_time_saved_is_that_of_the_epochs_not_done_at_its_own_pace() -> None
     assert time_left(summary, TrainerConfig(max_epochs=20, max_time="00:01:15"), 5, 1) == 5.0 + 40.0
     assert time_left(summary, TrainerConfig(max_epochs=20, max_time="00:00:30"), 5, 1) == 0.0 + 30.0
     assert time_left(summary, TrainerConfig(max_epochs=20, max_flops=60.0), 5, 1) == 2.0 + 12.0
-
-
-def test_the_numbers_of_a_summary_have_dotted_names() -> None:
-    summary = {"a": 1, "b": {"c": 2.5, "d": {"e": 3}, "text": "no", "truth": True, "none": None, "list": [1]}}
-    assert dict(numbers(summary)) == {"a": 1.0, "b.c": 2.5, "b.d.e": 3.0}
 
 
 @pytest.mark.row("A2")

@@ -3,8 +3,7 @@
 A new command line in a page needs nothing here as long as its settings compose. It needs an entry
 
 - in `PLACES` if it names a file or a folder that its reader has and a test has not;
-- in `COMMANDS` if it is a command of hexlit that no entry knows, or takes minutes when it is run whole;
-- in `FOREIGN` if it is a program of others.
+- in `COMMANDS` if it is a command of hexlit that no entry knows, or takes minutes when it is run whole.
 """
 
 import re
@@ -123,38 +122,11 @@ COMMANDS: list[Whole] = [
     ),
     Whole(r"bench .*task=.*", [*MEASURES[:2], *PLAIN[1:]]),
     Whole(r"bench .*what=solver.*", ["board=4"]),
-    Whole(r"bench .*what=trials.*", refused="whole trainings side by side; tests/bench/test_trials.py runs small ones"),
     Whole(r"bench.*", ["board=3", "net.channels=8", "net.blocks=[1]", *PLAYS[:1], "selfplay.games=8", *MEASURES]),
     Whole(r"plan.*", ["hosts=4"], quick=True),
     Whole(r"doctor.*", ["compile=false"]),
     Whole(r"monitor.*", refused="watches a run that is going on; tests/commands/test_monitor.py starts one"),
 ]
-
-FOREIGN: dict[str, str] = {
-    "venv": "makes an environment; .ci/run does, by the same line",
-    "pip": "installs; .ci/run does, by the same line",
-    "uv": "installs",
-    "apt-get": "installs",
-    "chroot": "installs",
-    "brew": "installs",
-    "git": "clones",
-    "cd": "changes the folder",
-    "source": "activates an environment",
-    "ray": "starts a cluster",
-    "sbatch": "needs Slurm",
-    "jupyter": "serves until Ctrl-C; .ci/run runs the notebooks",
-    "optuna-dashboard": "serves until Ctrl-C",
-    "tensorboard": "serves until Ctrl-C",
-    "wandb": "needs the servers of Weights & Biases",
-    "eval": "changes the shell",
-    "export": "changes the shell",
-    "pre-commit": "installs a hook; .ci/run runs the same tools",
-    "curl": "needs the network",
-}
-"""Programs of others -> why no test runs them."""
-
-OURS = ("pytest", "mkdocs", "ruff", "mypy", "python", "python3", ".ci/run", "run", "lowest", "docs/reference_page.py")
-"""Further programs whose arguments are checked; what they do, `.ci/run` does."""
 
 
 def whole(words: Sequence[str]) -> Whole | None:

@@ -1,8 +1,6 @@
 """Every command line of the README and of `docs/` works: its settings compose, and it runs."""
 
-import ast
 import contextlib
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,15 +11,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override
 from omegaconf import DictConfig, OmegaConf
 
-from hexlit.cli import COMMANDS as KNOWN
 from hexlit.cli import main
 from hexlit.commands import application
 from hexlit.commands.application import typed
 from tests.commands.preloaded import HEXLIT, run_apart
-from tests.docs.pages import GENERATED, ROOT, manual, name_of
+from tests.docs.pages import GENERATED, manual, name_of
 from tests.docs.shell import Command, commands_of
 from tests.docs.stage import Stage
-from tests.docs.stand_ins import FOREIGN, OURS, Whole, is_searched, placed, shortened, whole
+from tests.docs.stand_ins import Whole, is_searched, placed, shortened, whole
 
 HEADER = "tests/docs/stand_ins.py"
 LONGEST = 900.0
@@ -76,17 +73,14 @@ def first_value(override: Override) -> Any:
 @pytest.fixture
 def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In this test a command parses its command line, composes and checks its settings, and does nothing more."""
-    original = application._run
+    watched = application._watched
 
     def check(config: DictConfig) -> None:
         schema = OmegaConf.get_type(config)
         assert isinstance(schema, type)
         typed(config, schema)
 
-    def run(task: Any, config_name: str, argv: list[str], prepare: Any) -> int:
-        return original(check, config_name, argv, prepare)
-
-    monkeypatch.setattr(application, "_run", run)
+    monkeypatch.setattr(application, "_watched", lambda task: watched(check))
     # Hydra copies the store of all schemas for every command, though its copy is only read.
     monkeypatch.setattr(ConfigStore, "__deepcopy__", lambda self, memo: self, raising=False)
     with contextlib.chdir(Path.cwd()):
@@ -121,48 +115,6 @@ def test_the_settings_of_every_command_compose(
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.row("F14")
-@pytest.mark.parametrize("page", manual(), ids=name_of)
-def test_every_program_is_known(page: Path) -> None:
-    for command in commands_of(page):
-        program, *words = command.words
-        if program == "hexlit":
-            if is_mention(command):
-                assert not words or words[0] in KNOWN or words[0].startswith("-"), f"{command.place}: {words}"
-        elif program == "pytest":
-            check_pytest(command)
-        elif program in ("python", "python3"):
-            check_python(command)
-        else:
-            assert program in FOREIGN or program in OURS, (
-                f"{command.place}: {program!r} is unknown here: add it to FOREIGN in {HEADER}, and why it does not run"
-            )
-
-
-def check_pytest(command: Command) -> None:
-    """The paths are there, and the markers are declared."""
-    declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    words = list(command.words[1:])
-    for flag, value in zip(words, [*words[1:], ""], strict=False):
-        if flag == "-m":
-            for marker in set(re.findall(r"\w+", value)) - {"and", "or", "not"}:
-                assert re.search(rf'"{marker}[(:]', declared), f"{command.place}: no marker {marker!r}"
-        elif "/" in flag and not flag.startswith("-"):
-            file, _, test = flag.partition("::")
-            assert (ROOT / file).exists() or file in ("file",), f"{command.place}: there is no {file}"
-            if test:
-                assert re.search(rf"def {test.partition('[')[0]}\(", (ROOT / file).read_text(encoding="utf-8"))
-
-
-def check_python(command: Command) -> None:
-    """A script is there; a program on the command line is Python."""
-    words = command.words[1:]
-    if words[:1] == ("-c",):
-        ast.parse(words[1])
-    elif words:
-        assert (ROOT / words[0]).exists(), f"{command.place}: there is no {words[0]}"
-
-
 def runs(*, quick: bool) -> list[Any]:
     """The commands to be run whole, the quick ones or the others."""
     found = []
@@ -176,12 +128,6 @@ def runs(*, quick: bool) -> list[Any]:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return Stage(tmp_path_factory.mktemp("stage"), real=True)
-
-
-@pytest.fixture(autouse=True)
-def _own_slots(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that no trial waits for a slot of the user's sweeps."""
-    monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
 
 
 def in_small(command: Command, stage: Stage) -> list[str]:
@@ -220,11 +166,3 @@ def test_a_quick_command_runs(
 @pytest.mark.parametrize("command", runs(quick=False))
 def test_a_shortened_command_runs(command: Command, stage: Stage, tmp_path: Path) -> None:
     run_whole(command, stage, tmp_path)
-
-
-def test_a_typo_in_a_key_is_found(
-    composes_only: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert call(first_values(["train", "--multirun", "trainer.max_epoch=1,2"])) == 2
-    assert "did you mean 'trainer.max_epochs'" in capsys.readouterr().err

@@ -31,8 +31,6 @@ OFTEN = (
 """Settings that users change first, beside those outside of all sections."""
 COLUMN = 32
 """Column of the meanings; a longer setting has its meaning below it."""
-NARROWEST = 24
-OWN = "settings (KEY=VALUE):"
 HANGING = " ", "hexlit "
 """Beginnings of a line of a command's purpose that is no part of a paragraph."""
 
@@ -50,7 +48,7 @@ def answer(command: str, arguments: Sequence[str]) -> int:
     Returns:
         The exit code: 2 after a mistake, told in one line on the error stream.
     """
-    width = max(NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+    width = max(24, shutil.get_terminal_size((80, 24)).columns)
     try:
         _, words = flags_and_overrides(arguments)
         at = min(arguments.index(flag) for flag in HELP if flag in arguments)
@@ -86,7 +84,10 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
         lines += _row(group.name, options, width)
     names = sorted({one.section for one in taken.settings} | {""})
     sections = {name: [one for one in taken.settings if one.section == name] for name in names}
-    parts = {f"{name}: {_sentences(taken.sections[name])[0]}" if name else OWN: sections[name] for name in names}
+    parts = {
+        f"{name}: {_sentences(taken.sections[name])[0]}" if name else "settings (KEY=VALUE):": sections[name]
+        for name in names
+    }
     short = not whole and len(taken.settings) > MANY
     if short:
         often = [one for one in taken.settings if one.section and any(fnmatch(one.key, key) for key in OFTEN)]

@@ -25,6 +25,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, is_sweep, search_path
 from hexlit.outside import TASK_GROUP, entry_points_of
+from hexlit.reporting.run_files import flat
 from hexlit.settings import GROUP, RANGE, WORDS
 
 MISSING = "???"
@@ -40,15 +41,11 @@ SWEEP_GROUPS = {
 """Group of Hydra's for sweeps -> its default option."""
 PLUGIN = "needs the extra slurm; see https://hydra.cc/docs/plugins/submitit_launcher"
 OTHERS = {
-    "hydra/sweeper": {
-        "basic": "every combination of the values on the command line; see https://hydra.cc",
-        "optuna": "trials that Optuna chooses and prunes; sweep=NAME chooses it",
-    },
-    "hydra/launcher": {
-        "basic": "trials on this machine",
-        "submitit_local": f"trials by submitit, here; {PLUGIN}",
-        "submitit_slurm": f"each trial is a job of Slurm; {PLUGIN}",
-    },
+    "hydra/sweeper/basic": "every combination of the values on the command line; see https://hydra.cc",
+    "hydra/sweeper/optuna": "trials that Optuna chooses and prunes; sweep=NAME chooses it",
+    "hydra/launcher/basic": "trials on this machine",
+    "hydra/launcher/submitit_local": f"trials by submitit, here; {PLUGIN}",
+    "hydra/launcher/submitit_slurm": f"each trial is a job of Slurm; {PLUGIN}",
 }
 """Options of Hydra and its plugins, with the page that documents them; named whether they are installed or not."""
 Values = Mapping[str, Any]
@@ -222,16 +219,15 @@ def _classes(module: str) -> Mapping[str, ast.ClassDef]:
 
 def _group(name: str, chosen: str, values: Values, settings: Mapping[str, Setting]) -> Group:
     """The group, with those of its options that suit the settings and choices in use."""
-    places = [place for folder in _folders(values) if (place := folder.joinpath(name)).is_dir()]
-    files_there = [path.name for place in places for path in place.iterdir()]
-    store = ConfigStore.instance()
-    files_there += store.list(name) if store.get_type(name) is ObjectType.GROUP else []
-    known = sorted({file.removesuffix(".yaml") for file in files_there if file.endswith(".yaml")})
+    places, store = [folder.joinpath(name) for folder in _folders(values)], ConfigStore.instance()
+    paths = [path.name for place in places if place.is_dir() for path in place.iterdir()]
+    paths += store.list(name) if store.get_type(name) is ObjectType.GROUP else []
+    known = sorted({path.removesuffix(".yaml") for path in paths if path.endswith(".yaml")})
     if name in SWEEP_GROUPS:
-        known = sorted({*known, *OTHERS.get(name, ())})
-        told = {option: _of_option(name, option, values, in_use=option == chosen) for option in known}
-        known = [one for one in known if told[one][0]]
-        return Group(name, chosen, {one: told[one][0] for one in known}, {one: told[one][1] for one in known})
+        known = sorted({*known, *(one.rpartition("/")[2] for one in OTHERS if one.startswith(f"{name}/"))})
+        options_of = {one: _of_option(name, one, values, in_use=one == chosen) for one in known}
+        kept = {one: (about, settings) for one, (about, settings) in options_of.items() if about}
+        return Group(name, chosen, {one: kept[one][0] for one in kept}, {one: kept[one][1] for one in kept})
     options = dict.fromkeys(entry_points_of(TASK_GROUP).names, "a task of another package") if name == "task" else {}
     for option in known:
         text = _text(f"{name}/{option}", values)
@@ -247,7 +243,7 @@ def _fits(text: str, values: Values, settings: Mapping[str, Setting]) -> bool:
     names = [next(iter(entry)) for entry in content.get("defaults", ()) if isinstance(entry, dict)]
     overridden = {name.removeprefix("override ").lstrip("/") for name in names if name.startswith("override ")}
     groups = {*values["hydra"]["runtime"]["choices"], *SWEEP_GROUPS}
-    searched = {*(_at(content, "hydra.sweeper.params") or ())}
+    searched = {*(content.get("hydra", {}).get("sweeper", {}).get("params") or ())}
     return overridden <= groups and searched <= {*settings, *groups} and {*content} - {"defaults"} <= {*values}
 
 
@@ -266,21 +262,11 @@ def _of_option(group: str, option: str, values: Values, *, in_use: bool = False)
         stored: Any = OmegaConf.to_container(node, resolve=False, enum_to_str=True)
         known = [*_settings(node, stored, prefix, sections)]
     examples, others, _ = head(text)
-    about = (
-        OTHERS.get(group, {}).get(option) or others or sections.get(prefix[:-1], "") or "".join(dict(examples).values())
-    )
+    about = OTHERS.get(f"{group}/{option}") or others or sections.get(prefix[:-1]) or "".join(dict(examples).values())
     filled = {group.replace("/", ".") for group in SWEEP_GROUPS} | {"hydra.sweeper.defaults"}
     kept = (one for one in known if one.key not in filled and not one.key.rpartition(".")[2].startswith("_"))
-    return about, tuple(replace(one, value=_at(values, one.key, one.value)) if in_use else one for one in kept)
-
-
-def _at(values: Any, key: str, default: Any = None) -> Any:
-    """The value at a dotted key; the `default` where there is none."""
-    for part in key.split("."):
-        if not isinstance(values, Mapping) or part not in values:
-            return default
-        values = values[part]
-    return values
+    now = dict(flat(values)) if in_use else {}
+    return about, tuple(replace(one, value=now.get(one.key, one.value)) for one in kept)
 
 
 def _text(name: str, values: Values) -> str:
