@@ -10,7 +10,6 @@ import contextlib
 import logging
 import math
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexlit.hex.jit import is_compiled, mark_compiled
-from hexlit.lifeline import die_with_parent
+from hexlit.lifeline import Child, end_with_parent
 from hexlit.reporting.quantities import format_duration
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Compiling:
         self._ended = math.inf if self.names else self._started
         if self.names:
             command = [sys.executable, "-m", "hexlit.commands.kernels", *self.names]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            self._process = Child(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             with contextlib.suppress(OSError):  # it has ended already
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
             self._watcher = threading.Thread(target=self._watch, daemon=True)
@@ -82,8 +81,7 @@ class Compiling:
         """End it at any stage."""
         if self.running:
             self._ended = time.monotonic()
-            self._process.kill()
-            self._process.wait()
+            self._process.end()
 
     def _watch(self) -> None:
         code = self._process.wait()
@@ -173,9 +171,8 @@ SETS_OF = {
 
 
 def main(names: Sequence[str]) -> None:
-    """Compile the sets `names`, one after the other; ends when standard input, a pipe, does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes standard input
-    die_with_parent(0)
+    """Compile the sets `names`, one after the other."""
+    end_with_parent()
     for name in names:
         SETS[name][1]()
         mark_compiled(name)

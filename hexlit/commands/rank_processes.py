@@ -5,12 +5,9 @@ tables of phases and steps. A rank that dies ends this process, and all ranks en
 """
 
 import atexit
-import contextlib
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -19,17 +16,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from subprocess import DEVNULL, STDOUT
 from unittest.mock import patch
 
 from hydra.core.hydra_config import HydraConfig
 
 from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
-from hexlit.lifeline import Lifeline, die_with_parent
+from hexlit.lifeline import Child, last_line
 from hexlit.tuning.space import quoted
 
-LIFELINE = "HEXLIT_RANK_LIFELINE"
-"""Variable with the number of a pipe; its end tells a rank that the first one has ended."""
+STARTED = "HEXLIT_RANK"
+"""Variable that tells a rank that hexlit has started it."""
 
 RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file of a rank's output."""
@@ -41,15 +39,8 @@ _OF_THE_RUN = ("hydra.mode=", "hydra.run.dir=", "hydra.sweep.", "hydra/sweeper",
 
 
 def rank_arguments(argv: list[str]) -> list[str] | None:
-    """The complete arguments of a rank that hexlit has started; None for every other process.
-
-    From now on the rank ends with the first one.
-    """
-    number = os.environ.pop(LIFELINE, None)
-    if number is None:
-        return None
-    die_with_parent(int(number))
-    return argv
+    """The complete arguments of a rank that hexlit has started; None for every other process."""
+    return None if os.environ.pop(STARTED, None) is None else argv
 
 
 def folder_arguments() -> list[str]:
@@ -61,7 +52,7 @@ def folder_arguments() -> list[str]:
     return [f"hydra.run.dir={quoted(folder)}"]
 
 
-Others = list[tuple["subprocess.Popen[bytes]", Path]]
+Others = list[tuple[Child, Path]]
 """The processes of the ranks 1 and up, each with the file of its output."""
 
 
@@ -88,8 +79,7 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
             with patch.dict(os.environ, first.environment()):
                 yield
             for process, _ in others:  # they have no work left
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(GRACE)
+                process.ended_within(GRACE)
         except Exception as error:  # perhaps a broken connection to a rank that dies
             time.sleep(1.0)
             if (how := _lost(others)) and not isinstance(error, UsageError):
@@ -98,35 +88,25 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _started(place: Ranks, output: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+def _started(place: Ranks, output: Path) -> Iterator[tuple[Child, Path]]:
     """The rank at `place`, which works in the folder of `output`; it ends with all that it has started."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    with Lifeline() as lifeline, output.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "hexlit", "train", *_overrides(), f"hydra.run.dir={quoted(str(output.parent))}"],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            env=os.environ | place.environment() | {LIFELINE: str(lifeline.fileno())},
-            start_new_session=True,
-            pass_fds=[lifeline.fileno()],
-        )
-        lifeline.started()
-        try:
-            yield process, output
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    command = [sys.executable, "-m", "hexlit", "train", *_overrides(), f"hydra.run.dir={quoted(str(output.parent))}"]
+    environment = os.environ | place.environment() | {STARTED: ""}
+    with output.open("wb") as file:
+        process = Child(command, env=environment, stdin=DEVNULL, stdout=file, stderr=STDOUT)
+    try:
+        yield process, output
+    finally:
+        process.end()
 
 
 def _lost(others: Others) -> str:
     """The first rank that died, how, and the file of its output; empty if none did."""
     for rank, (process, output) in enumerate(others, start=1):
-        if code := process.poll():
-            lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            how = f"by signal {-code}" if code < 0 else f"with exit code {code} ({''.join(lines[-1:]).strip()[:300]})"
-            return f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}"
+        if how := process.how:
+            said = f" ({last_line(output)})" if process.returncode > 0 else ""
+            return f"rank {rank}: {how}{said}; its output is in {os.path.relpath(output)}"
     return ""
 
 

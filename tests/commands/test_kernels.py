@@ -3,14 +3,15 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numba
 import pytest
 
+from hexlit.commands import kernels
 from hexlit.commands.kernels import Compiling
 from hexlit.hex.jit import is_compiled, mark_compiled
+from hexlit.lifeline import Child
 
 
 @pytest.fixture
@@ -21,12 +22,9 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start_instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    popen = subprocess.Popen
-
-    def start(arguments: list[str], **settings: object) -> object:
-        return popen([sys.executable, "-c", program, *arguments[3:]], **settings)  # type: ignore[call-overload]
-
-    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(
+        kernels, "Child", lambda _, **settings: Child([sys.executable, "-c", program], tied=False, **settings)
+    )
 
 
 def test_a_set_is_marked_once_for_these_sources(empty: Path) -> None:
@@ -64,15 +62,9 @@ def test_it_can_be_ended_and_that_is_no_failure(
 
 
 @pytest.mark.slow
-def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> None:
+def test_the_process_compiles_and_marks(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hexlit.commands.kernels", "solver"]
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""}
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
-    assert done.returncode != 0, "standard input is no pipe of a parent"
-    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
-        while process.poll() is None:
-            time.sleep(0.1)
-    assert process.returncode == 0
+    subprocess.run(command, check=True, env={"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""})
     assert list(tmp_path.glob("solver-*.compiled"))
 
 
@@ -103,10 +95,7 @@ RolloutPlayer(simulations=9).choose(np.zeros((2, 16), np.int8), np.ones(2, np.in
 @pytest.mark.parametrize("name", USES)
 def test_what_a_set_is_for_compiles_nothing_more(name: str, tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "hexlit.commands.kernels", name], stdin=subprocess.PIPE, env=environment
-    ) as process:
-        process.wait()
+    subprocess.run([sys.executable, "-m", "hexlit.commands.kernels", name], check=True, env=environment)
     before = set(tmp_path.rglob("*.nbc"))
     assert before
     subprocess.run([sys.executable, "-c", f"import numpy as np\n{USES[name]}"], check=True, env=environment)

@@ -149,7 +149,7 @@ def test_a_rank_that_dies_ends_all_and_one_process_goes_on(tmp_path: Path) -> No
     _, said = process.communicate(timeout=30)
     assert not psutil.wait_procs(started, timeout=10)[1]
     assert process.returncode == 2
-    assert "hexlit train: rank 1 ended by signal 9; its output is in" in said
+    assert "hexlit train: rank 1: killed by SIGKILL; its output is in" in said
     assert "Traceback" not in said
     rows = trained(folder, f"resume={folder}", "accelerator.devices=1")
     assert [int(row["epoch"]) for row in rows] == list(range(30))
