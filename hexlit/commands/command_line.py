@@ -77,7 +77,7 @@ def track(
     from hexlit.tasks.hex.checkpoint import network_file
     from hexlit.tracking.opening import open_run
     from hexlit.tracking.tracked_run import Files
-    from hexlit.training.loggers import checkpoint_files, without_doubles
+    from hexlit.training.loggers import checkpoint_files
 
     size = document["board"]
     run = open_run(
@@ -91,8 +91,8 @@ def track(
     )
     if run is None:
         return
-    for checkpoint in without_doubles([checkpoint_files(network_file(source)) for source in sources]):
-        run.used(checkpoint)
+    for path in dict.fromkeys(map(network_file, sources)):  # two players may share a checkpoint
+        run.used(checkpoint_files(path))
     log_tables(run)
     run.flush()
     run.note(summary=document)

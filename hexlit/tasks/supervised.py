@@ -73,18 +73,6 @@ class SupervisedTask(Task):
         print_ending(self.console, ending, figures, command)
 
 
-def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = "") -> None:
-    """Raise `UsageError` if a setting of `section` differs from its value `was` in the run in `folder`."""
-    for name, value in now.items():
-        key = f"{section}{name}"
-        if isinstance(value, dict):
-            check_same(folder, was[name], value, f"{key}.")
-        elif was.get(name) != value:
-            raise UsageError(
-                f"{key}={value}: the run in {folder} was started with {key}={was.get(name)}; keep it to resume"
-            )
-
-
 def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise `UsageError` if an entry of the data differs from its value `was` in the run to continue."""
     if changed := [name for name, value in was.items() if now.get(name) != value]:

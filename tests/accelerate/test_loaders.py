@@ -13,10 +13,11 @@ from torch.utils.data import Dataset
 
 from hexlit.accelerate import profile
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.loaders import loader_settings, loading_lines, make_loader
+from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
+from hexlit.tasks.classify.task import LOADING
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda:0")
 
@@ -40,23 +41,24 @@ def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: 
 @pytest.mark.row("A9")
 def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch refuses a prefetch factor there."""
-    assert loader_settings(made(monkeypatch)) == {"num_workers": 0, "pin_memory": False}
-    assert loader_settings(made(monkeypatch, workers=0, prefetch=4)) == {"num_workers": 0, "pin_memory": False}
+    loader = make_loader(Numbers(), made(monkeypatch, workers=0, prefetch=4))
+    assert (loader.num_workers, loader.prefetch_factor, loader.persistent_workers) == (0, None, False)
 
 
 @pytest.mark.row("A9")
 @pytest.mark.row("C6")
 def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork would carry a live CUDA into the process."""
-    assert loader_settings(made(monkeypatch, CUDA, workers=3)) == {
-        "num_workers": 3,
-        "pin_memory": True,
-        "prefetch_factor": 2,
-        "persistent_workers": True,
-        "multiprocessing_context": "spawn",
-    }
-    settings = loader_settings(made(monkeypatch, CUDA, workers=1, prefetch=5, persistent_workers=False))
-    assert (settings["prefetch_factor"], settings["persistent_workers"]) == (5, False)
+    loader = make_loader(Numbers(), made(monkeypatch, CUDA, workers=3))
+    assert (loader.num_workers, loader.pin_memory, loader.prefetch_factor, loader.persistent_workers) == (
+        3,
+        True,
+        2,
+        True,
+    )
+    assert loader.multiprocessing_context.get_start_method() == "spawn"
+    loader = make_loader(Numbers(), made(monkeypatch, CUDA, workers=1, prefetch=5, persistent_workers=False))
+    assert (loader.prefetch_factor, loader.persistent_workers) == (5, False)
 
 
 @pytest.mark.row("A9")
@@ -112,7 +114,7 @@ def test_persistent_workers_need_workers_those_of_the_task_included(monkeypatch:
 
 @pytest.mark.row("B5")
 def test_a_run_says_its_device_and_how_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "\n".join(loading_lines(defaults("mps", monkeypatch))) == (
+    assert LOADING.format(defaults("mps", monkeypatch), "MPS") == (
         "Device: mps\n"
         "DataLoader Configuration for MPS:\n"
         "  Training Batch Size: 64\n"
@@ -120,4 +122,3 @@ def test_a_run_says_its_device_and_how_it_loads(monkeypatch: pytest.MonkeyPatch)
         "  Number of Workers: 4\n"
         "  Pin Memory: False"
     )
-    assert "  Pin Memory: True" in loading_lines(defaults("cuda", monkeypatch))

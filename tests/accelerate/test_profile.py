@@ -166,7 +166,7 @@ def test_a_cap_is_set_when_the_profile_is_applied(has_bf16: bool, monkeypatch: p
     caps: list[tuple[torch.device, float]] = []
     monkeypatch.setattr(profile, "set_memory_cap", lambda device, gib: caps.append((device, gib)))
     current: list[torch.device] = []
-    monkeypatch.setattr(profile, "make_current", current.append)
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
     threads = torch.get_num_threads()
     capped = profile_on(CUDA, monkeypatch, memory_cap=6.0, threads=threads)
     capped.apply()

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import torch
 
-from hexlit.accelerate.loaders import loading_lines
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.classification import ConfusionMatrix, draw_confusion, report_sections
 from hexlit.reporting.figures import draw
@@ -16,8 +15,17 @@ from hexlit.tasks.classify.config import ClassifyTrainConfig
 from hexlit.tasks.classify.data import TextTokens, fit_tokens
 from hexlit.tasks.classify.evaluation import report_on_test
 from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, TextNet, load_pretrained, net_of
-from hexlit.tasks.supervised import SupervisedTask, check_same, forward_flops
+from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
+from hexlit.training.checkpoints import check_same
+
+LOADING = """Device: {0.device.type}
+DataLoader Configuration for {1}:
+  Training Batch Size: {0.train_batch}
+  Evaluation Batch Size: {0.evaluation_batch}
+  Number of Workers: {0.workers}
+  Pin Memory: {0.pin_memory}"""
+"""The lines of a run about its device and about loading its data."""
 
 
 class ClassifyTask(SupervisedTask):
@@ -37,8 +45,7 @@ class ClassifyTask(SupervisedTask):
     """The hyperparameters of the run to continue."""
 
     def make(self, profile: DeviceProfile) -> None:
-        for line in loading_lines(profile):
-            self.console.print(line, highlight=False)
+        self.console.print(LOADING.format(profile, profile.device.type.upper()), highlight=False)
         self.data = ClassifyDataModule(self.config.data, seed=self.config.seed, profile=profile)
         net, tokens = self._network()
         self.data.use_tokens(tokens)

@@ -14,8 +14,9 @@ from hexlit.reporting.run import print_end
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.tasks.forecast.evaluation import error_table, example_panels
 from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet, blank_batch
-from hexlit.tasks.supervised import SupervisedTask, check_same, forward_flops
+from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
+from hexlit.training.checkpoints import check_same
 
 
 class ForecastTask(SupervisedTask):

@@ -30,10 +30,9 @@ from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.hex.tracked import METRICS, SAMPLES, show_games, show_openings, used_games
-from hexlit.tasks.supervised import check_same
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.checkpoints import save_whole
+from hexlit.training.checkpoints import check_same, save_whole
 from hexlit.training.evaluation import is_last
 from hexlit.training.loggers import tracked_run
 from hexlit.training.phases import Phase, PhaseClock
