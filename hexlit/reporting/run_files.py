@@ -48,11 +48,11 @@ class RunFiles:
 
     def setting(self, dotted: str) -> Any:
         """A setting such as `trainer.max_epochs`; None if it does not exist."""
-        return dict(_flat(self.config)).get(dotted)
+        return dict(flat(self.config)).get(dotted)
 
     def settings(self) -> dict[str, str]:
         """Every setting by its dotted name, as text."""
-        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in _flat(self.config)}
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in flat(self.config)}
 
     def spans(self) -> list[tuple[str, float | None, float]]:
         """Name, epoch and seconds of each phase, in their order."""
@@ -122,10 +122,11 @@ def numbers(table: Columns, name: str) -> list[float | None]:
     return [float(text) if text else None for text in table.get(name, ())]
 
 
-def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a configuration by its dotted key."""
     if isinstance(value, Mapping) and value:
         for key, entry in value.items():
-            yield from _flat(entry, f"{prefix}.{key}" if prefix else str(key))
+            yield from flat(entry, f"{prefix}.{key}" if prefix else str(key))
     elif prefix:
         yield prefix, value
 

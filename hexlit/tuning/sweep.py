@@ -24,7 +24,7 @@ from hexlit.interruption import says_how_to_continue
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
-from hexlit.tuning.attempts import Attempts, noted
+from hexlit.tuning.attempts import Attempts
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.processes import SLURM, Attempt, clean
 from hexlit.tuning.result_files import as_document, write_results
@@ -42,6 +42,7 @@ from hexlit.tuning.study import (
     is_interrupted,
     may_begin,
     record_heartbeat,
+    record_of,
 )
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
@@ -176,7 +177,7 @@ class SweepSession:
                     if time.monotonic() - heartbeat > HEARTBEAT:
                         heartbeat = time.monotonic()
                         for trial in running.values():
-                            record_heartbeat(self._study, trial._trial_id)
+                            record_heartbeat(self._study, trial)
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials", len(running))
@@ -222,7 +223,7 @@ class SweepSession:
 
     def _settle(self, trial: Trial, attempt: Attempt) -> str:
         """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
-        known = noted(self._study, trial)
+        known = record_of(self._study, trial)
         if known.state == TrialState.RUNNING:
             if attempt.interrupted:
                 interrupt(self._study, trial)
@@ -235,7 +236,7 @@ class SweepSession:
                 for name, value in facts.items():
                     trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
-        return outcome(noted(self._study, trial), self._plan.objectives)
+        return outcome(record_of(self._study, trial), self._plan.objectives)
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""

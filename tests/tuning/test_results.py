@@ -12,9 +12,8 @@ import optuna
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.results import pruned_trials, read_results, time_saved
+from hexlit.tuning.results import pruned_trials, read_results
 from hexlit.tuning.study import watcher_now
-from hexlit.tuning.trials import TrialResult
 from tests.tuning.sweeps import (
     BEGAN,
     Made,
@@ -207,19 +206,12 @@ def test_a_killed_sweep_of_this_machine_is_not_waited_for(tmp_path: Path) -> Non
 
 
 @pytest.mark.row("C12")
-def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace() -> None:
-    def one(state: str, epochs: int | None, most: int | None, seconds: float | None) -> TrialResult:
-        return TrialResult(0, state, epochs=epochs, max_epochs=most, seconds=seconds)
-
-    saving = time_saved(
-        [
-            one("pruned", 4, 20, 8.0),  # 16 epochs of 2 s
-            one("pruned", 5, 20, 50.0),  # 15 epochs of 10 s
-            one("pruned", 0, 20, 3.0),
-            one("pruned", 5, None, 3.0),
-            one("complete", 10, 20, 10.0),
-        ]
-    )
+def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace(tmp_path: Path) -> None:
+    """16 epochs of 2 s, and 15 of 10 s; the epochs of two are not known."""
+    known = [{"epochs": 4, "max_epochs": 20, "seconds": 8.0}, {"epochs": 5, "max_epochs": 20, "seconds": 50.0}]
+    unknown = [{"epochs": 0, "max_epochs": 20, "seconds": 3.0}, {"epochs": 5, "seconds": 3.0}]
+    trials = [complete(0.5, attrs=known[0]), *(pruned(attrs=attrs) for attrs in known + unknown)]
+    saving = read_results(make_sweep(tmp_path / "s", trials)).pruning
     assert saving == {"saved_seconds": 182.0, "estimated_trials": 2, "unknown_trials": 2}
 
 
