@@ -112,6 +112,13 @@ def test_skill_and_names_stand_as_they_are() -> None:
     assert [line.split()[0] for line in lines if line.startswith("+")] == ["+1", "+6", "+24"]
 
 
+def test_errors_that_are_no_numbers_any_more_are_dashes() -> None:
+    """The squares of values near 1e38 are infinite in float32, which `summary.json` has as null."""
+    rows = [row | {"mae": 1e38, "rmse": None, "r2": None, "skill_over_persistence": None} for row in error_rows([1])]
+    cells = {row[0]: row[1] for row in error_tables(rows)[0].rows}
+    assert (cells["all"], cells["RMSE"], cells["R²"], cells["skill over persistence"]) == ("1e+38", "–", "–", "–")
+
+
 def test_each_target_has_a_table() -> None:
     tables = error_tables([*error_rows([1]), *error_rows([1], target="wind")])
     assert [table.caption.split()[0] for table in tables] == ["temp", "wind"]

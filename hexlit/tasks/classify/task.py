@@ -8,7 +8,7 @@ from typing import Any, cast
 import torch
 
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.reporting.classification import ConfusionMatrix, draw_confusion, report_sections
+from hexlit.reporting.classification import draw_confusion, report_sections
 from hexlit.reporting.figures import draw
 from hexlit.reporting.run import print_end
 from hexlit.tasks.classify.config import ClassifyTrainConfig
@@ -78,7 +78,7 @@ class ClassifyTask(SupervisedTask):
     def test(self) -> dict[str, Any]:
         """The report on the test set; its confusion matrix becomes `confusion.svg`."""
         report = report_on_test(cast(TextNet, self.module.net_in_use), self.data, self.config.errors)
-        self.save_figure("confusion.svg", draw(draw_confusion, ConfusionMatrix(**report["confusion"])))
+        self.save_figure("confusion.svg", draw(draw_confusion, report["confusion"]))
         return report
 
     def summary(self) -> Mapping[str, Any]:
