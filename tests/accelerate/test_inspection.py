@@ -181,26 +181,6 @@ def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machin
     assert (last["works"], last["reasons"]["works"]) == (None, "not tried: the same card as cuda:0")
 
 
-@pytest.mark.row("A4")
-def test_a_missing_driver_is_the_reason_that_cuda_is_not_there(machine: Machine) -> None:
-    machine.has(driver="no NVIDIA driver")
-    found = machine.look()
-    why = device(found, "cuda")["reasons"]["available"]
-    assert "no CUDA device or driver is found" in why
-    assert why.endswith("(no NVIDIA driver)")
-    assert (found["versions"]["driver"], found["reasons"]["driver"]) == (None, "no NVIDIA driver")
-    assert found["auto"]["device"] == "cpu"
-
-
-@pytest.mark.row("A4")
-def test_a_card_that_this_torch_cannot_use_is_named(machine: Machine) -> None:
-    """A CPU build of torch on a machine with a card."""
-    machine.has(built=False)
-    why = device(machine.look(), "cuda")["reasons"]["available"]
-    assert "built without CUDA" in why
-    assert why.endswith("(the NVIDIA driver 580.65 sees NVIDIA H200)")
-
-
 @pytest.mark.row("A2")
 @pytest.mark.row("A4")
 def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: Machine) -> None:
@@ -229,10 +209,3 @@ def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machi
     assert cpu["smoke"]
     assert cpu["compile"] is not None
     assert cpu["compile"]["reasons"]["works"] == "not tried: compile=false"
-
-
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
-def test_fused_operators_that_cannot_be_used_are_told(machine: Machine) -> None:
-    cpu = device(inspect_machine(compile=False, fused_obstacle=lambda: "this torch is built without oneDNN"), "cpu")
-    assert (cpu["fused"], cpu["reasons"]["fused"]) == (False, "this torch is built without oneDNN")

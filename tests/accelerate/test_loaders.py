@@ -15,9 +15,7 @@ from hexlit.accelerate import profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
-from hexlit.tasks.classify.task import LOADING
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda:0")
 
@@ -104,21 +102,3 @@ def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(monkey
     terminal = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
     monkeypatch.setitem(sys.modules, "IPython", terminal)
     assert defaults("mps", monkeypatch).workers == 4
-
-
-def test_persistent_workers_need_workers_those_of_the_task_included(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert defaults("mps", monkeypatch, persistent_workers=True).persistent_workers
-    with pytest.raises(UsageError, match="accelerator.persistent_workers=true: there are no loading processes"):
-        defaults("cpu", monkeypatch, persistent_workers=True)
-
-
-@pytest.mark.row("B5")
-def test_a_run_says_its_device_and_how_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert LOADING.format(defaults("mps", monkeypatch), "MPS") == (
-        "Device: mps\n"
-        "DataLoader Configuration for MPS:\n"
-        "  Training Batch Size: 64\n"
-        "  Evaluation Batch Size: 64\n"
-        "  Number of Workers: 4\n"
-        "  Pin Memory: False"
-    )

@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from hexlit.reporting.classification import (
-    data_lines,
     draw_confusion,
     error_table,
     padding_line,
@@ -43,27 +42,10 @@ def test_the_figure_has_the_count_of_every_cell_that_is_not_empty() -> None:
     assert ">0<" not in content
 
 
-@pytest.mark.parametrize("size", [25, 60])
-def test_many_classes_are_drawn_too(size: int) -> None:
-    names = [f"class number {place}" for place in range(size)]
-    counts = [[int(row == column) for column in range(size)] for row in range(size)]
-    content = draw(draw_confusion, {"classes": names, "counts": counts}).decode()
-    assert ("class number 7" in content) is (size == 25)
-
-
 @pytest.mark.row("B11")
 def test_the_padding_that_was_saved_is_said() -> None:
     said = padding_line({"tokens": 600, "fixed_tokens": 1000, "saved": 0.4})
     assert said == "padding: 600 tokens trained instead of 1,000 with every text filled up to the maximum, 40.0% saved"
-
-
-def test_what_was_dropped_cut_and_read_with_care_is_said() -> None:
-    assert data_lines(DATA) == [
-        "texts: 1,000 of train, 20 of validation, 10 of test; dropped: 3 duplicates (2 of them with "
-        "another label), 1 blank",
-        "cut to 32 tokens: 7 of train",
-        "files that are not UTF-8, read as Latin-1: 1",
-    ]
 
 
 def test_the_network_stands_beside_the_baseline() -> None:

@@ -73,54 +73,6 @@ def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
     assert line(shown, "optuna") == "optuna      – not installed"
 
 
-@pytest.mark.row("A4")
-def test_a_device_that_is_not_there_is_told_why() -> None:
-    shown = text(report(device("mps", available=False, reasons={"available": "macOS 13.6 is too old for MPS"})))
-    assert line(shown, "not there") == "not there   macOS 13.6 is too old for MPS"
-
-
-@pytest.mark.row("A4")
-@pytest.mark.parametrize(
-    ("changes", "heading", "expected"),
-    [
-        ({"smoke": False, "reasons": {"smoke": "bad kernel", "fused": ""}}, "smoke", "fails: bad kernel"),
-        (
-            {"product": {"works": False, "largest_error": None, "reasons": {"works": "lost"}}},
-            "product",
-            "fails: lost",
-        ),
-        (
-            {"precisions": [precision("fp16", works=False, hardware=False, reasons={"works": "refused"})]},
-            "fp16",
-            "fails, not in hardware: refused",
-        ),
-        (
-            {"compile": {"works": False, "seconds": None, "difference": None, "reasons": {"works": "no compiler"}}},
-            "compile",
-            "fails: no compiler",
-        ),
-        (
-            {"compile": {"works": None, "seconds": None, "difference": None, "reasons": {"works": "not tried"}}},
-            "compile",
-            "– not tried",
-        ),
-        ({"fused": False, "reasons": {"fused": "no oneDNN"}}, "fused", "fails: no oneDNN"),
-        (
-            {
-                "name": None,
-                "fused": True,
-                "memory_total_bytes": None,
-                "reasons": {"name": "hidden", "memory_total_bytes": "lost"},
-            },
-            "available",
-            "unknown (hidden) · memory: lost",
-        ),
-    ],
-)
-def test_what_fails_is_a_line_with_its_reason(changes: dict[str, Any], heading: str, expected: str) -> None:
-    assert line(text(report(device("cpu", **changes))), heading).removeprefix(heading).strip() == expected
-
-
 @pytest.mark.row("A2")
 @pytest.mark.row("A4")
 def test_a_warning_of_auto_is_shown() -> None:

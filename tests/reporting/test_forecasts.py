@@ -54,10 +54,6 @@ def test_the_file_is_the_same_for_the_same_data_and_has_its_texts() -> None:
     assert draw(draw_forecasts, data, "png").startswith(b"\x89PNG")
 
 
-def test_without_forecasts_the_figure_says_so() -> None:
-    assert "no forecast to show" in draw(draw_forecasts, ForecastPanels("temp", "hours", [])).decode()
-
-
 def error_rows(horizons: list[int], mae: float = 3.14159, target: str = "temp") -> list[dict[str, Any]]:
     return [
         {
@@ -101,15 +97,6 @@ def test_no_figure_is_cut_in_eighty_columns(mae: float) -> None:
     assert list(lines) == ["+1", "+6", "+12", "+18", "+24", "all", "RMSE"]
     for heading, times in (("+6", 6), ("all", 1), ("RMSE", 2)):
         assert [float(cell.replace(",", "")) for cell in lines[heading]] == [pytest.approx(times * mae, rel=5e-3)] * 4
-
-
-def test_skill_and_names_stand_as_they_are() -> None:
-    text = printed(error_rows([1, 6, 24], target="level[m]"), 80)
-    assert "level[m] on the test set" in text
-    assert "Validation after epoch 4, the best mae level[m] skill over persistence 3.2500" in " ".join(text.split())
-    lines = text.splitlines()
-    assert [line.split()[-4:] for line in lines if line.startswith("skill")] == [["25.0%"] * 4, ["–"] * 4]
-    assert [line.split()[0] for line in lines if line.startswith("+")] == ["+1", "+6", "+24"]
 
 
 def test_errors_that_are_no_numbers_any_more_are_dashes() -> None:

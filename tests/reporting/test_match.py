@@ -99,14 +99,6 @@ def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval()
     assert facts["pairs split"] == "25.0%"
 
 
-def test_a_long_name_is_shown_to_its_end() -> None:
-    names = ["two_distance-of-the-second-kind-depth2", "two_distance-of-the-second-kind-depth3"]
-    players = [row | {"name": name} for row, name in zip(document()["players"], names, strict=False)]
-    text = printed(80, players=players)
-    assert "".join(line.split()[0] for line in text.splitlines() if line.strip()).count("depth2") == 1
-    assert "…" not in text
-
-
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int) -> None:
     file = io.StringIO()
@@ -114,44 +106,6 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int) -> No
     assert max(map(len, file.getvalue().splitlines())) <= width
     assert "…" not in file.getvalue()
     assert ("●" in file.getvalue()) is (width >= 80)  # the picture of the intervals goes first
-
-
-def test_the_cross_table_counts_wins_of_the_row_against_the_column() -> None:
-    row = next(line for line in printed().splitlines() if line.startswith("2 random"))
-    assert row.split() == ["2", "random", "0–40", "24–16"]
-
-
-def test_forfeits_are_told_with_their_notes_and_how_often() -> None:
-    forfeit = {"loser": "mohex", "black": "mohex", "white": "deep", "pair": 3}
-    notes = ["no answer within 60 s"] * 3 + [f"plays a{row}, which is taken" for row in range(1, 8)]
-    out = printed(forfeits=[forfeit | {"note": note} for note in notes], repeated=2)
-    assert "mohex forfeited 3 games: no answer within 60 s\n" in out
-    assert out.count("mohex forfeited 1 game: plays a") == 4
-    assert "3 more reasons of forfeits are in match.json" in out
-    assert "repeated games dropped" in out
-
-
-def test_a_rating_by_the_games_that_were_played_stands_beside_one_with_forfeits() -> None:
-    forfeits = [{"loser": "worse", "black": "deep", "white": "worse", "pair": n, "note": "crash"} for n in range(3)]
-    plain = document()["players"]
-    plain[2]["played"] = {"elo": -12.3, "games": 74}
-    lines = printed(forfeits=forfeits, players=plain).splitlines()
-    worse = next(line for line in lines if line.startswith("worse  "))
-    assert worse.split()[5:11] == ["80", "16", "20.0%", "3", "-12", "(74)"]
-    assert next(line for line in lines if line.startswith("deep")).split()[9:11] == ["0", "–"]
-
-
-def test_the_sequential_test_says_what_it_accepted() -> None:
-    test = {"elo0": 0.0, "elo1": 30.0, "log_likelihood_ratio": 3.01, "lower": -2.94, "upper": 2.94, "pairs": [3, 9, 30]}
-    out = printed(sprt=test | {"accepted": "elo1"})
-    assert "SPRT: better by 30 Elo rather than 0" in out
-    assert "SPRT: better by 0 Elo rather than 30" in printed(sprt=test | {"accepted": "elo0"})
-    assert "pairs lost, split, won: 3, 9, 30" in out
-    assert "not decided" in printed(sprt=test | {"accepted": None})
-
-
-def test_a_match_without_games_is_printed_too() -> None:
-    assert "Match on 5×5" in printed(players=[], cross={}, games=0, pairs=0, black_wins=0, split_pairs=0)
 
 
 @pytest.mark.row("F13")

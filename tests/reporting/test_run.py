@@ -13,9 +13,7 @@ from hexlit.reporting.run import (
     ending_lines,
     headline,
     how_it_ended,
-    lengths_of,
     print_end,
-    print_ending,
     run_page,
     spans_of,
 )
@@ -111,12 +109,6 @@ def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
         assert expected in page
 
 
-def test_lengths_without_a_wish_are_the_runs_own_and_round_ones(tmp_path: Path) -> None:
-    files = read_run(make_run(tmp_path / "run"))
-    assert lengths_of(files, []) == [3, 10, 100, 1000, 10000]
-    assert lengths_of(files, [50, 5, 50]) == [5, 50]
-
-
 @pytest.mark.row("E16")
 def test_the_timeline_lays_phases_end_to_end_and_samples_beside_them(tmp_path: Path) -> None:
     spans = spans_of(read_run(make_run(tmp_path / "run")))
@@ -192,10 +184,6 @@ def test_the_end_of_a_run_is_short_and_whole_on_any_terminal(width: int) -> None
     assert "runs/one" in lines[-1]
 
 
-def test_a_summary_with_nothing_but_the_time_is_printed() -> None:
-    assert "1:40" in printed({"wall_seconds": 100.0})
-
-
 PROOF: dict[str, Any] = {
     "least": {"openings_right": 25.0, "search_optimality": 0.99, "policy_optimality": 0.95},
     "figures": {"openings_right": 25.0, "search_optimality": 0.995, "policy_optimality": 0.97},
@@ -239,9 +227,3 @@ def test_a_run_that_ended_for_good_names_no_command() -> None:
     assert lines_of("epochs", 56) == []
     assert lines_of("trainer.patience") == [f"trainer.patience ended the run after 15 of 56 epochs: {REACHED}."]
     assert lines_of("stopped") == [f"The run was stopped after 15 of 56 epochs: {REACHED}."]
-
-
-def test_a_command_is_printed_in_one_piece_whatever_the_width() -> None:
-    console = Console(file=io.StringIO(), width=20, record=True)
-    print_ending(console, {"why": "interrupted", "epochs": 0, "asked": 56, "proof": None}, {}, COMMAND)
-    assert COMMAND in console.export_text()

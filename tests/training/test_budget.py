@@ -71,11 +71,6 @@ def test_time_is_a_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fit(1000, [Slow(), Budget("trainer.max_time", 1.05, time.monotonic)]).current_epoch == 10
 
 
-def test_a_first_epoch_beyond_the_budget_is_the_only_one() -> None:
-    costly = Costly([10.0] * 4)
-    assert fit(4, [costly, budget_of(costly, 5.0)]).current_epoch == 1
-
-
 def test_a_resumed_run_without_budget_for_an_epoch_like_its_last_does_none() -> None:
     costly = Costly([10.0] * 9)
     first, second = budget_of(costly, 25.0), budget_of(costly, 25.0)
@@ -85,13 +80,6 @@ def test_a_resumed_run_without_budget_for_an_epoch_like_its_last_does_none() -> 
     second.on_fit_start(trainer, L.LightningModule())
     assert second.ended
     assert trainer.should_stop
-
-
-def test_a_budget_tells_whether_it_ended_the_run() -> None:
-    costly = Costly([10.0] * 4)
-    spare, short = Budget("trainer.max_time", 1e6, lambda: 1.0), budget_of(costly, 15.0)
-    fit(4, [costly, spare, short])
-    assert (spare.ended, short.ended) == (False, True)
 
 
 def test_the_progress_is_the_largest_share_of_epochs_and_budgets() -> None:

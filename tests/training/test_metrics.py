@@ -10,7 +10,6 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
-from hexlit.errors import UsageError
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
@@ -84,9 +83,3 @@ def test_resume_drops_the_rows_that_are_done_again_and_keeps_the_columns(tmp_pat
     second.table.resume(2)
     assert rows_of(tmp_path) == before[:2]
     assert second.columns()["epoch"] == [0, 1]
-
-
-def test_a_file_that_is_no_table_of_metrics_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "metrics.csv").write_text("epoch,loss\nfirst,1\n")
-    with pytest.raises(UsageError, match="metrics.csv line 2"):
-        MetricsCsv(tmp_path)

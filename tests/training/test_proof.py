@@ -1,6 +1,5 @@
 """A run that has reached its aim, several measurements running, ends; and a resumed one remembers."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,6 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
-from hexlit.interruption import is_interruption
 from hexlit.training.budget import Budget
 from hexlit.training.config import TrainerConfig
 from hexlit.training.evaluation import EarlyStopping, EvaluationPhase, StopAtTarget, ending_of
@@ -33,12 +31,6 @@ def test_so_many_measurements_in_a_row_prove_the_aim() -> None:
     proof = StopAtTarget(LEAST, 2)
     assert judged(proof, [0.95, 0.89, 0.9, 0.91, 0.1]) == [False, False, False, True, True]
     assert proof.proved_after == 4
-
-
-def test_every_figure_has_to_reach_its_threshold() -> None:
-    assert judged(StopAtTarget(LEAST, 1), [1.0], share=0.4) == [False]
-    assert judged(StopAtTarget(LEAST, 1), [math.nan]) == [False]
-    assert not StopAtTarget(LEAST, 1).judge(1, {"score": 1.0})
 
 
 def test_a_checkpoint_keeps_the_count() -> None:
@@ -134,11 +126,3 @@ def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
 
     assert why(fit(3, [Pruned()])) == ("stopped", 1, 3)
     assert why(fit(3, [Pruned()]), interrupted_after=2) == ("interrupted", 2, 3)
-
-
-def test_ctrl_c_is_known_from_the_exit_that_lightning_makes_of_it() -> None:
-    stop = SystemExit(1)
-    stop.__context__ = KeyboardInterrupt()
-    assert is_interruption(stop)
-    assert is_interruption(KeyboardInterrupt())
-    assert not is_interruption(SystemExit(1))

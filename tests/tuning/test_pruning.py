@@ -80,12 +80,6 @@ def test_an_epoch_without_a_measurement_is_not_reported(tmp_path: Path) -> None:
     assert study.reports == [(8, 0.0), (10, 2.0), (12, 4.0)]
 
 
-def test_every_few_steps(tmp_path: Path) -> None:
-    study = Study()
-    fit(tmp_path, study, Descent(), epochs=2, monitor="steps", every_n_steps=2)
-    assert [step for step, _ in study.reports] == [0, 1, 2]
-
-
 def test_a_loss_of_the_training_is_reported_as_its_mean_over_the_steps(tmp_path: Path) -> None:
     """Most losses are logged once an epoch only; what the module returns of each step is there, too."""
 
@@ -108,12 +102,6 @@ def test_a_pruned_training_ends_after_its_epoch_with_all_files_whole(tmp_path: P
     rows = (tmp_path / "metrics.csv").read_text().splitlines()
     assert len(rows) == 3, "a header and two epochs"
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 1
-
-
-def test_what_has_done_all_its_epochs_is_not_pruned(tmp_path: Path) -> None:
-    study = Study(until=3)
-    fit(tmp_path, study, Descent())
-    assert not study.pruned
 
 
 TWO_PROCESSES = """

@@ -12,13 +12,9 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.arena.matches import play_match
-from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import encode
 from hexlit.nets.config import NetConfig
-from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
@@ -103,17 +99,6 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
     assert losses["value_loss"] == pytest.approx(value_loss, rel=1e-4)
     assert losses["loss"] == pytest.approx(0.25 * policy_loss + 0.5 * value_loss, rel=1e-4)
     assert losses["comparable_loss"] == pytest.approx(0.14 * policy_loss + 0.86 * value_loss, rel=1e-4)
-
-
-@pytest.mark.row("D14")
-def test_the_comparable_loss_weighs_the_same_in_every_run_and_has_no_gradient() -> None:
-    batch = make_batch()
-    found = [make_module(value_weight=weight).eval() for weight in (0.5, 2.0)]
-    losses = [module.losses(module.output(batch), batch) for module in found]
-    assert losses[0]["comparable_loss"].item() == losses[1]["comparable_loss"].item()
-    assert losses[0]["loss"].item() != losses[1]["loss"].item()
-    assert not losses[0]["comparable_loss"].requires_grad
-    assert losses[0]["loss"].requires_grad
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -224,20 +209,6 @@ def test_training_goes_on_with_other_kernels_and_another_memory_layout(optimizer
         ends.append(torch.cat([parameter.detach().flatten() for parameter in module.net.parameters()]))
     difference = (ends[0] - ends[1]).abs()
     assert difference.mean() < 1e-4  # a weight without a gradient may take a whole step by the sign of a rounding error
-
-
-@pytest.mark.row("E17")
-def test_a_loaded_checkpoint_plays_by_search_and_by_policy(tmp_path: Path) -> None:
-    """One checkpoint serves search and match."""
-    trainer = fit(make_module(), [make_batch()])
-    trainer.save_checkpoint(tmp_path / "net.ckpt")
-    loaded = load_network(tmp_path / "net.ckpt")
-    profile = build_profile(AcceleratorConfig(device="cpu", inference="eager", inference_precision="fp32"))
-    evaluator = NetworkEvaluator(loaded.net, size=4, swap=loaded.swap, batch=16, profile=profile)
-    searcher = SearchPlayer(SearchConfig(simulations=8), evaluator, size=4, batch=16)
-    policy = PolicyPlayer(evaluator, size=4, batch=16)
-    assert 0 <= play_match(searcher, policy, size=4, pairs=4, seed=0).wins <= 8
-    assert play_match(searcher, RandomPlayer(), size=4, pairs=10, seed=0).share > 0.5
 
 
 @pytest.mark.parametrize("content", [None, b"", b"rubbish", b"PK\x03\x04 half a zip"])
