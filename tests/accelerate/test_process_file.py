@@ -39,12 +39,6 @@ def test_a_later_process_of_the_same_number_is_not_the_run() -> None:
     assert not RunProcess(os.getpid(), begun - 3600).alive
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"pid": "x", "create_time": 1}'])
-def test_a_file_that_says_nothing_is_none(text: str, tmp_path: Path) -> None:
-    (tmp_path / "process.json").write_text(text)
-    assert read_process_file(tmp_path) is None
-
-
 @pytest.mark.row("D17")
 def test_the_newest_live_run_is_found_in_runs_and_in_sweeps(tmp_path: Path) -> None:
     assert newest_live_run(tmp_path / "runs") is None

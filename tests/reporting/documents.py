@@ -3,11 +3,17 @@
 import base64
 import csv
 import hashlib
+import io
 import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+
+from hexlit.reporting.page import Page
+from hexlit.reporting.text import show
 
 VOID = {"meta", "link", "img", "input", "br", "hr"}
 NASTY = "</script><img src=x onerror=alert(1)>&\"'`${7}"
@@ -77,6 +83,13 @@ def checked(page: str) -> PageReader:
     assert f"script-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
     return reader
+
+
+def shown(page: Page, width: int, *, rows: int | None = None, **settings: Any) -> str:
+    """The text of a page on a console of this width."""
+    file = io.StringIO()
+    show(page, Console(file=file, width=width, **{"highlight": False} | settings), rows=rows)
+    return file.getvalue()
 
 
 def make_run(folder: Path, *, epochs: int = 3, task: str = "hex", **summary: Any) -> Path:

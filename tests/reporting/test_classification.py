@@ -4,13 +4,11 @@ import io
 from pathlib import Path
 from typing import Any
 
-import pytest
 from rich.console import Console
 
 from hexlit.reporting.classification import (
     draw_confusion,
     error_table,
-    padding_line,
     report_sections,
     score_tables,
 )
@@ -40,12 +38,6 @@ def test_the_figure_has_the_count_of_every_cell_that_is_not_empty() -> None:
     assert content.startswith("<?xml")
     assert [content.count(f">{count}<") for count in (2, 6)] == [2, 1]
     assert ">0<" not in content
-
-
-@pytest.mark.row("B11")
-def test_the_padding_that_was_saved_is_said() -> None:
-    said = padding_line({"tokens": 600, "fixed_tokens": 1000, "saved": 0.4})
-    assert said == "padding: 600 tokens trained instead of 1,000 with every text filled up to the maximum, 40.0% saved"
 
 
 def test_the_network_stands_beside_the_baseline() -> None:

@@ -1,21 +1,7 @@
 """Piles of games on the terminal: progress and tables."""
 
-import io
-
-from rich.console import Console
-
-from hexlit.reporting.games import (
-    histogram,
-    overview_page,
-)
-from hexlit.reporting.page import Page
-from hexlit.reporting.text import show
-
-
-def printed(page: Page) -> str:
-    console = Console(file=io.StringIO(), width=100, highlight=False, soft_wrap=True)
-    show(page, console)
-    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+from hexlit.reporting.games import histogram, overview_page
+from tests.reporting.documents import shown
 
 
 def test_an_overview_has_counts_with_shares() -> None:
@@ -33,7 +19,7 @@ def test_an_overview_has_counts_with_shares() -> None:
         "players": [],
         "unreadable": 2,
     }
-    text = printed(overview_page(document))
+    text = shown(overview_page(document), 100, soft_wrap=True)
     assert "plies a game" in text
     assert "Winners: black 3 (75.0%), white 1 (25.0%)" in text
     assert "unknown" not in text

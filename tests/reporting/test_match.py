@@ -1,58 +1,31 @@
 """A match: ratings with their intervals, scores, forfeits, the test, games, and progress with its end."""
 
-import io
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from hexlit.commands.report_files import games_of
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.reporting.html import render
 from hexlit.reporting.match import closest_games, match_page, ratings
-from hexlit.reporting.text import as_rows, show
-from tests.reporting.documents import NASTY, checked, make_match, match_document
+from hexlit.reporting.text import as_rows
+from tests.reporting.documents import NASTY, checked, make_match, match_document, shown
+
+
+def player(name: str, elo: float, low: float, high: float, wins: int, bound: str = "") -> dict[str, Any]:
+    games = {"games": 80, "wins": wins, "score": wins / 80, "played": None}
+    return {"name": name, "elo": elo, "low": low, "high": high, "bound": bound, **games}
 
 
 def document(**changes: Any) -> dict[str, Any]:
     players = [
-        {
-            "name": "deep",
-            "elo": 612.4,
-            "low": 480.2,
-            "high": 951.0,
-            "bound": "at least",
-            "games": 80,
-            "wins": 80,
-            "score": 1.0,
-            "played": None,
-        },
-        {
-            "name": "random",
-            "elo": 0.0,
-            "low": 0.0,
-            "high": 0.0,
-            "bound": "",
-            "games": 80,
-            "wins": 24,
-            "score": 0.3,
-            "played": None,
-        },
-        {
-            "name": "worse",
-            "elo": -70.6,
-            "low": -138.0,
-            "high": -9.0,
-            "bound": "",
-            "games": 80,
-            "wins": 16,
-            "score": 0.2,
-            "played": None,
-        },
+        player("deep", 612.4, 480.2, 951.0, 80, "at least"),
+        player("random", 0.0, 0.0, 0.0, 24),
+        player("worse", -70.6, -138.0, -9.0, 16),
     ]
     cross = {
         "deep": {"random": {"games": 40, "wins": 40}, "worse": {"games": 40, "wins": 40}},
@@ -78,9 +51,7 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def printed(width: int = 140, **changes: Any) -> str:
-    file = io.StringIO()
-    show(match_page(document(**changes)), Console(file=file, width=width, highlight=False))
-    return file.getvalue()
+    return shown(match_page(document(**changes)), width)
 
 
 def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval() -> None:
@@ -101,11 +72,10 @@ def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval()
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int) -> None:
-    file = io.StringIO()
-    show(match_page(document()), Console(file=file, width=width, force_terminal=True, color_system=None))
-    assert max(map(len, file.getvalue().splitlines())) <= width
-    assert "…" not in file.getvalue()
-    assert ("●" in file.getvalue()) is (width >= 80)  # the picture of the intervals goes first
+    text = shown(match_page(document()), width, force_terminal=True, color_system=None)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert ("●" in text) is (width >= 80)  # the picture of the intervals goes first
 
 
 @pytest.mark.row("F13")
@@ -154,9 +124,8 @@ def test_the_longest_games_of_the_closest_players_come_first() -> None:
 
 def test_a_board_shows_players_stones_and_the_end() -> None:
     last = game("new", "old", "a1 swap-pieces b2 c3 b1 a2 b3", 1, Ending.CONNECTED)
-    file = io.StringIO()
-    show(match_page(match_document(), [last], boards=1), Console(file=file, width=80))
-    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    text = shown(match_page(match_document(), [last], boards=1), 80)
+    lines = [line.rstrip() for line in text.splitlines()]
     start = lines.index("X new – O old: Black connects after 7 moves")
     assert lines[start + 1 : start + 6] == [
         "   a b c",

@@ -75,17 +75,3 @@ def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     assert row(summary, "processes") == ["3", "4"]
     assert text.endswith("parallel trials like this one: 3, limited by cores (6 cores, 2.0 a trial)\n")
     assert "\x1b" not in text
-
-
-@pytest.mark.row("D17")
-def test_the_live_picture_shows_now_mean_peak_trend_time_left_and_what_is_not_measured() -> None:
-    shown, _ = display(live=True)
-    for percent in (0.0, 100.0, 50.0):
-        shown.update(Sample(cpu_percent=percent))
-    text = picture(shown)
-    assert row(text, "cpu") == ["50%", "50%", "100%", "▁█▅"]
-    assert row(text, "processes")[:3] == ["3", "3", "3"]
-    assert "10:00 left" in text
-    assert "device memory, device busy not measured: no NVIDIA driver" in text
-    unlimited, _ = display(live=True, duration=None)
-    assert "until it ends or Ctrl-C" in picture(unlimited)

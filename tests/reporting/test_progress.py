@@ -21,12 +21,6 @@ def screen() -> tuple[Console, io.StringIO]:
     return Console(file=file, width=100, height=40, force_terminal=True), file
 
 
-def picture(progress: TrainingProgress) -> str:
-    console = Console(file=io.StringIO(), width=100, record=True)
-    console.print(progress.render())
-    return console.export_text()
-
-
 def run_epochs(progress: TrainingProgress, epochs: int) -> None:
     clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     listener: PhaseListener = progress
@@ -78,23 +72,6 @@ def test_a_long_phase_gets_at_most_one_line_in_ten_seconds(monkeypatch: pytest.M
         "epoch 0 of 1  selfplay: 300/350",
     ]
     assert len(lines) == 4
-
-
-def test_live_picture_shows_epochs_phase_rates_losses_and_strength() -> None:
-    console, _ = screen()
-    progress = TrainingProgress(4, console=console, live=True)
-    run_epochs(progress, 2)
-    text = picture(progress)
-    for part in ("1/4", "optimise", "2/2", "policy 2.2500", "search optimal", "99.5%"):
-        assert part in text
-    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
-    clock.listeners.append(progress)
-    with clock.phase("selfplay", 2, goal=8) as phase:
-        phase.add(games=4, positions=100, evaluations=100)
-        phase.advance(4)
-        text = picture(progress)
-    for part in ("2/4", "selfplay", "4/8", "games/s", "positions/s", "evaluations/s", "ends by "):
-        assert part in text
 
 
 @pytest.mark.parametrize("error", [None, ValueError("broken"), KeyboardInterrupt()])

@@ -1,19 +1,17 @@
 """Strength in reports: of a run of Hex, and of `hexlit strength`, from documents written by hand."""
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hexlit.reporting.board import WRONG_STYLE, draw_openings
 from hexlit.reporting.html import drawn, render
 from hexlit.reporting.page import Page
 from hexlit.reporting.run_files import read_run
 from hexlit.reporting.strength import figures_of, hex_sections, strength_page
-from hexlit.reporting.text import markdown, show
-from tests.reporting.documents import checked, make_run
+from hexlit.reporting.text import markdown
+from tests.reporting.documents import checked, make_run, shown
 from tests.reporting.test_game_viewer import record
 
 STRENGTH: dict[str, Any] = {
@@ -147,9 +145,7 @@ SEARCH: dict[str, Any] = ABOUT | {
 
 
 def printed(document: dict[str, Any], width: int = 120) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, record=True)
-    show(strength_page(document), console)
-    return console.export_text()
+    return shown(strength_page(document), width, force_terminal=True, color_system=None)
 
 
 @pytest.mark.parametrize("width", [80, 120])

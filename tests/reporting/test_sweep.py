@@ -13,8 +13,7 @@ from hexlit.reporting.html import render
 from hexlit.reporting.page import Figure
 from hexlit.reporting.study_figures import draw_history, draw_lines, draw_slices
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
-from hexlit.reporting.text import show
-from tests.reporting.documents import checked
+from tests.reporting.documents import checked, shown
 
 NASTY = "<script>alert(1)</script>\"'&"
 
@@ -101,9 +100,7 @@ USUAL = (
 
 
 def printed(found: dict[str, Any], rows: int = 20, width: int = 120) -> str:
-    file = io.StringIO()
-    show(sweep_page(found, together=True), Console(file=file, width=width, highlight=False), rows=rows)
-    return file.getvalue()
+    return shown(sweep_page(found, together=True), width, rows=rows)
 
 
 @pytest.mark.row("D11")
@@ -117,14 +114,6 @@ def test_the_leaderboard_has_the_best_first_and_says_what_ranks() -> None:
         ["–", "1", "pruned", "–"],
     ]
     assert "best: trial 3 · strength.score 0.7500 · optimizer.lr=0.01" in shown
-
-
-@pytest.mark.row("C12")
-def test_counts_and_the_time_saved_come_first() -> None:
-    names, values = (re.split("  +", line.strip()) for line in printed(document(*USUAL), width=140).splitlines()[2:4])
-    facts = dict(zip(names, values, strict=True))
-    assert (facts["trials done"], facts["complete"], facts["running"]) == ("4 of 8", "2", "1")
-    assert (facts["wall time"], facts["saved by pruning (estimate)"]) == ("10:00", "2:05")
 
 
 def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
@@ -167,20 +156,6 @@ def test_without_a_terminal_a_line_comes_only_when_something_has_changed() -> No
     assert "\x1b" not in file.getvalue()
 
 
-@pytest.mark.row("D13")
-def test_the_live_picture_shows_progress_the_best_and_what_runs() -> None:
-    file = io.StringIO()
-    console = Console(file=file, width=120)
-    display = SweepDisplay("runs/s", console=console, live=True)
-    console.print(display.render())
-    display.update(document(*USUAL, state="running"))
-    console.print(display.render())
-    shown = file.getvalue()
-    assert "4 of 8 done" in shown
-    assert "best: trial 3" in shown
-    assert re.search(r"trial 5 +3/20 +10.0 s +0.5000 +optimizer.lr=0.01", shown)
-
-
 def test_everything_on_the_page_is_escaped() -> None:
     entries = (
         trial(0, rank=1, values=[0.5], params={NASTY: NASTY}, folder=NASTY),
@@ -213,10 +188,9 @@ def test_an_interrupted_trial_is_no_failure() -> None:
     page = checked(render(sweep_page(found, [])))
     assert re.search(r"Failures\s+None\.", page.text)
     assert "through no fault of their own" in page.text
-    file = io.StringIO()
-    show(sweep_page(found, together=True), Console(file=file, width=140), rows=20)
-    assert "Trials that were interrupted" in file.getvalue()
-    assert "Failures" not in file.getvalue()
+    text = printed(found, width=140)
+    assert "Trials that were interrupted" in text
+    assert "Failures" not in text
 
 
 def texts(svg: bytes) -> list[str]:

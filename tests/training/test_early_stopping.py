@@ -10,7 +10,6 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
@@ -21,6 +20,7 @@ from hexlit.training.module import TrainedModule
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display
+from tests.training.trainers import as_they_are, quiet_trainer
 
 pytestmark = [pytest.mark.row("C13"), pytest.mark.row("C14")]
 State = dict[str, Tensor]
@@ -82,19 +82,11 @@ def trained(
         ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, **shared),
         ModelCheckpoint(filename="last", save_on_train_epoch_end=True, **shared),
     ]
-    trainer = L.Trainer(
-        accelerator="cpu",
-        max_epochs=epochs if stop_after is None else stop_after,
-        logger=False,
-        callbacks=callbacks,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+    trainer = quiet_trainer(stop_after or epochs, callbacks=callbacks, enable_checkpointing=True)
     generator = torch.Generator().manual_seed(1)
     inputs = [torch.randn(8, 3, generator=generator) for _ in range(3)]
     path = folder / "last.ckpt" if resume else None
-    data: Any = [(x, x.sum(1)) for x in inputs]
-    trainer.fit(module, DataLoader(data, batch_size=None), ckpt_path=path, weights_only=True)
+    trainer.fit(module, as_they_are([(x, x.sum(1)) for x in inputs]), ckpt_path=path, weights_only=True)
     return module, stopping, trainer, keep.states
 
 

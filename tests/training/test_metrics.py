@@ -8,13 +8,13 @@ import lightning as L
 import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
-from torch.utils.data import DataLoader
 
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, Model, fit
+from tests.training.trainers import as_they_are, quiet_trainer
 
 
 def rows_of(folder: Path) -> list[dict[str, str]]:
@@ -53,10 +53,8 @@ def test_an_epoch_is_a_row_with_dotted_names_and_empty_values_where_nothing_was_
 
 
 def test_what_the_module_logs_last_is_in_the_row(tmp_path: Path) -> None:
-    trainer = L.Trainer(
-        max_epochs=1, logger=False, callbacks=[MetricsCsv(tmp_path)], accelerator="cpu", enable_progress_bar=False
-    )
-    trainer.fit(LogsLate(), DataLoader([[torch.ones(4, 1)]], batch_size=None))  # type: ignore[arg-type]
+    trainer = quiet_trainer(callbacks=[MetricsCsv(tmp_path)], enable_checkpointing=True)
+    trainer.fit(LogsLate(), as_they_are([[torch.ones(4, 1)]]))
     assert rows_of(tmp_path)[0]["late"] == "nan"
     assert "late" not in MetricsCsv(tmp_path).columns()
 

@@ -11,7 +11,6 @@ import torch
 from lightning.pytorch.plugins import MixedPrecision
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
@@ -20,6 +19,7 @@ from hexlit.errors import UsageError
 from hexlit.training.batches import PartOf, equal_parts_of, some_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import FiniteGuard, TrainedModule
+from tests.training.trainers import as_they_are, quiet_trainer
 
 Batch = tuple[Tensor, Tensor]
 
@@ -66,19 +66,8 @@ def fit(
     precision: Any = None,
 ) -> None:
     plugins: Any = [MixedPrecision("16-mixed", "cpu", scaler)] if scaler is not None else None
-    trainer = L.Trainer(
-        accelerator="cpu",
-        devices=1,
-        max_epochs=epochs,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        plugins=plugins,
-        precision=precision,
-        callbacks=list(callbacks),
-    )
-    trainer.fit(module, DataLoader(data, batch_size=None))  # type: ignore[arg-type]
+    trainer = quiet_trainer(epochs, plugins=plugins, precision=precision, callbacks=list(callbacks))
+    trainer.fit(module, as_they_are(data))
 
 
 def weights(module: TrainedModule) -> Tensor:
@@ -361,12 +350,7 @@ def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
     ends = []
     for precision in ("32-true", "bf16-mixed"):
         module = Regression(optimizer={"name": "adamw", "lr": 0.02}, accelerator={"precision": precision})
-        trainer_precision: Any = precision
-        trainer = L.Trainer(
-            accelerator="cpu", precision=trainer_precision, max_epochs=1, logger=False, enable_checkpointing=False,
-            enable_progress_bar=False, enable_model_summary=False,
-        )  # fmt: skip
-        trainer.fit(module, DataLoader(data, batch_size=None))  # type: ignore[arg-type]
+        fit(module, data, precision=precision)
         (held_out,) = batches(1, 512)
         with torch.no_grad():
             ends.append(float(module.losses(module.output(held_out), held_out)["loss"]))

@@ -9,7 +9,6 @@ import lightning as L
 import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
-from torch.utils.data import DataLoader
 
 from hexlit.training.budget import Budget
 from hexlit.training.config import TrainerConfig
@@ -18,6 +17,7 @@ from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, Model, fit
+from tests.training.trainers import as_they_are, quiet_trainer
 
 LEAST = {"score": 0.9, "share": 0.5}
 
@@ -93,16 +93,8 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
     run([0.9] * 9, tmp_path)
     phase = EvaluationPhase(Evaluation("strength", Measured([]), 1, LEAST, 2), PhaseClock(None), Display())
     assert phase.target is not None
-    trainer = L.Trainer(
-        accelerator="cpu",
-        max_epochs=9,
-        logger=False,
-        callbacks=[phase],
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-    )
-    batches: Any = DataLoader([[torch.ones(4, 1)]], batch_size=None)  # type: ignore[arg-type]
-    trainer.fit(Model(), batches, ckpt_path=tmp_path / "last.ckpt", weights_only=True)
+    trainer = quiet_trainer(9, callbacks=[phase])
+    trainer.fit(Model(), as_they_are([[torch.ones(4, 1)]]), ckpt_path=tmp_path / "last.ckpt", weights_only=True)
     assert trainer.global_step == 2 * 3, "the steps of two epochs"
     assert phase.latest["score"] == -1.0
 

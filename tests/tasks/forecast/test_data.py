@@ -80,18 +80,6 @@ def test_a_table_that_does_not_fit_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"), [("t.csv", None), ("t.txt", b"a"), ("t.parquet", b"rubbish"), ("t.csv", b"")]
-)
-def test_what_is_no_table_is_refused_in_one_line(name: str, content: bytes | None, tmp_path: Path) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UsageError, match=f"source=.*{name}: ") as caught:
-        read_grid(path, COLUMNS, key="source")
-    assert "\n" not in str(caught.value)
-
-
 def read(*columns: pa.Array, form: str | None = None) -> list[str]:
     table = pa.table({f"c{number}": column for number, column in enumerate(columns)})
     return [str(time) for time in read_times(table.to_pandas(), form)]

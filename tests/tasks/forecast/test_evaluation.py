@@ -29,10 +29,10 @@ from tests.tasks.forecast.tables import (
     make_config,
     make_data,
     make_module,
-    make_trainer,
     save,
     without,
 )
+from tests.training.trainers import quiet_trainer
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ForecastMod
     table = table.append_column("height", pa.array(np.repeat([1.0, 5.0, 9.0], 300)))
     data = make_data(save(table, folder / "t.csv"), statics=["height"])
     module = make_module(data, hidden=8, head=8, dropout=0.3)
-    trainer = make_trainer(2)
+    trainer = quiet_trainer(2)
     trainer.fit(module, data)
     trainer.save_checkpoint(folder / "net.ckpt")
     return folder / "net.ckpt", module, data
@@ -178,7 +178,7 @@ def tabled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Forecas
     folder = tmp_path_factory.mktemp("run")
     data = make_data(save(emptied(hourly(300), "wind", [280]), folder / "t.csv"), targets=["temp", "wind"], features=[])
     module = make_module(data, hidden=8, head=8)
-    trainer = make_trainer()
+    trainer = quiet_trainer()
     trainer.fit(module, data)
     trainer.save_checkpoint(folder / "net.ckpt")
     return folder, data, module

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
@@ -19,6 +18,7 @@ from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
+from tests.training.trainers import as_they_are, quiet_trainer
 
 NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
 Batch = tuple[Tensor, Tensor, Tensor]
@@ -49,17 +49,8 @@ def make_module(size: int = 4, **settings: Any) -> HexModule:
 
 
 def fit(module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, **settings: Any) -> L.Trainer:
-    defaults: dict[str, Any] = {
-        "accelerator": "cpu",
-        "devices": 1,
-        "max_epochs": 1,
-        "logger": False,
-        "enable_checkpointing": False,
-    }
-    quiet = {"enable_progress_bar": False, "enable_model_summary": False}
-    trainer = L.Trainer(**defaults | quiet | settings)
-    loader: Any = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
-    trainer.fit(module, loader, ckpt_path=ckpt_path, weights_only=True)
+    trainer = quiet_trainer(**settings)
+    trainer.fit(module, as_they_are(batches), ckpt_path=ckpt_path, weights_only=True)
     return trainer
 
 
@@ -211,16 +202,6 @@ def test_training_goes_on_with_other_kernels_and_another_memory_layout(optimizer
     assert difference.mean() < 1e-4  # a weight without a gradient may take a whole step by the sign of a rounding error
 
 
-@pytest.mark.parametrize("content", [None, b"", b"rubbish", b"PK\x03\x04 half a zip"])
-def test_what_is_no_checkpoint_is_refused_in_one_line(content: bytes | None, tmp_path: Path) -> None:
-    path = tmp_path / "net.ckpt"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"checkpoint=.*net\.ckpt") as caught:
-        load_network(path)
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("saved", [{}, {"hyper_parameters": {"net": {}}, "state_dict": {}}, [1, 2]])
 def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -> None:
     torch.save(saved, tmp_path / "other.ckpt")
@@ -238,10 +219,7 @@ def one_hot(batch: Batch, seed: int = 3) -> Batch:
 
 def validated(module: HexModule, batches: list[Batch]) -> dict[str, float]:
     """The module's logged values of validation data."""
-    trainer = L.Trainer(
-        accelerator="cpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False
-    )
-    (found,) = trainer.validate(module, DataLoader(batches, batch_size=None), verbose=False)  # type: ignore[arg-type]
+    (found,) = quiet_trainer().validate(module, as_they_are(batches), verbose=False)
     return {name.removeprefix("val."): float(value) for name, value in found.items()}
 
 
