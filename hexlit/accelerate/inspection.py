@@ -221,16 +221,15 @@ class TinyNet(nn.Sequential):
 def probe_product(device: torch.device) -> Values:
     """Multiply two 1000x1000 fp32 matrices on `device`; `largest_error` of an entry against float64 on the CPU."""
 
-    def probe(reasons: dict[str, str]) -> Values:
+    def probe() -> tuple[Values, str]:
         generator = torch.Generator().manual_seed(0)
         left = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator)
         right = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator) / math.sqrt(PRODUCT_SIZE)
         with _full_fp32():
             product = (left.to(device) @ right.to(device)).cpu().double()
         error = _finite((product - left.double() @ right.double()).abs().max())
-        if error > PRODUCT_TOLERANCE:
-            reasons["works"] = f"its product is off by {error:.2g}, {PRODUCT_TOLERANCE:g} is allowed"
-        return {"largest_error": error}
+        wrong = f"its product is off by {error:.2g}, {PRODUCT_TOLERANCE:g} is allowed"
+        return {"largest_error": error}, wrong if error > PRODUCT_TOLERANCE else ""
 
     return _tried(("largest_error",), probe)
 
@@ -244,7 +243,7 @@ def probe_precisions(device: torch.device) -> list[Values]:
     """
     first: list[tuple[Tensor, float]] = []
 
-    def probe(dtype: torch.dtype, reasons: dict[str, str]) -> Values:
+    def probe(dtype: torch.dtype) -> tuple[Values, str]:
         gradients, seconds = _timed_step(device, dtype)
         if dtype == torch.float32:
             first.append((gradients, seconds))
@@ -252,9 +251,8 @@ def probe_precisions(device: torch.device) -> list[Values]:
             raise RuntimeError("there is no fp32 to compare with")
         expected, fp32_seconds = first[0]
         difference = _finite((gradients - expected).norm() / expected.norm())
-        if difference > PRECISION_TOLERANCE:
-            reasons["works"] = f"its gradients are {difference:.2g} away from fp32's"
-        return {"seconds": seconds, "times_fp32": seconds / fp32_seconds, "difference": difference}
+        wrong = f"its gradients are {difference:.2g} away from fp32's" if difference > PRECISION_TOLERANCE else ""
+        return {"seconds": seconds, "times_fp32": seconds / fp32_seconds, "difference": difference}, wrong
 
     probes = []
     for precision, dtype in DTYPES.items():
@@ -273,7 +271,7 @@ def probe_compile(device: torch.device) -> Values:
     used.
     """
 
-    def probe(reasons: dict[str, str]) -> Values:
+    def probe() -> tuple[Values, str]:
         torch.manual_seed(0)
         with _full_fp32(), warnings.catch_warnings(action="ignore"):
             net = TinyNet(16, slope=0.01 + secrets.randbelow(10**9) / 1e11).to(device)
@@ -287,9 +285,8 @@ def probe_compile(device: torch.device) -> Values:
                 raise RuntimeError("torch.compile ran the net without compiling it")
             expected = _outputs_and_gradients(net, images)
         difference = _finite((result - expected).abs().max() / expected.abs().max())
-        if difference > COMPILE_TOLERANCE:
-            reasons["works"] = f"off by {difference:.2g} from eager, {COMPILE_TOLERANCE:g} is allowed"
-        return {"seconds": seconds, "difference": difference}
+        wrong = f"off by {difference:.2g} from eager, {COMPILE_TOLERANCE:g} is allowed"
+        return {"seconds": seconds, "difference": difference}, wrong if difference > COMPILE_TOLERANCE else ""
 
     try:
         return _tried(("seconds", "difference"), probe)
@@ -319,14 +316,13 @@ def said(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
 
 
-def _tried(names: Sequence[str], probe: Callable[[dict[str, str]], Values]) -> Values:
-    """The values that `probe` gives by name, None after an exception; `works` unless it gives a reason against it."""
-    reasons: dict[str, str] = {}
+def _tried(names: Sequence[str], probe: Callable[[], tuple[Values, str]]) -> Values:
+    """The values that `probe` gives by name, None after an exception; `works` unless it says what is wrong."""
     try:
-        values = probe(reasons)
+        values, wrong = probe()
     except Exception as error:
         return _untried(names, said(error)) | {"works": False}
-    return {"works": "works" not in reasons, **values, "reasons": reasons}
+    return {"works": not wrong, **values, "reasons": {"works": wrong} if wrong else {}}
 
 
 def _untried(names: Sequence[str], why: str) -> Values:

@@ -119,6 +119,8 @@ class _Run:
         task.module.clock = self.usage.steps
         self.usage.steps.table.resume(self.first_epoch)
 
+        settings: Any = config  # always a dataclass; a protocol cannot say so
+        facts = {"git": git_state(), "versions": versions(), "device": describe_device(self.profile)}
         self.loggers = build_loggers(
             config.logger,
             self.folder,
@@ -126,7 +128,7 @@ class _Run:
             name=options.run_name or f"{config.name}-{self.folder.name}",
             kind="trial" if options.trial else "train",
             tags=options.tags,
-            facts={**described(config, self.profile), **options.facts},
+            facts={**asdict(settings), **facts, **options.facts},
             resumed=config.resume is not None,
             own_name=options.trial,
         )
@@ -276,12 +278,6 @@ class _Run:
             path = self.folder / CHECKPOINTS / f"{alias}.ckpt"
             if path.exists():
                 tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
-
-
-def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
-    """The facts of a run for the loggers before it begins: the whole configuration, the code, the device."""
-    settings: Any = config  # always a dataclass; a protocol cannot say so
-    return {**asdict(settings), "git": git_state(), "versions": versions(), "device": describe_device(profile)}
 
 
 def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:

@@ -10,7 +10,6 @@ import torch
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.classification import draw_confusion, report_sections
 from hexlit.reporting.figures import draw
-from hexlit.reporting.run import print_end
 from hexlit.tasks.classify.config import ClassifyTrainConfig
 from hexlit.tasks.classify.data import TextTokens, fit_tokens
 from hexlit.tasks.classify.evaluation import report_on_test
@@ -34,6 +33,7 @@ class ClassifyTask(SupervisedTask):
     unit = "texts"
     units = ("texts",)
     shown = ("loss", "accuracy", "macro_f1")
+    sections = report_sections
     metrics = (
         *(Metric(name, best="max") for name in ("val.accuracy", "val.macro_f1")),
         *(Metric(name, best="min") for name in ("val.ece", "val.brier")),
@@ -85,6 +85,3 @@ class ClassifyTask(SupervisedTask):
         filled, fixed = self.module.filled, self.module.fixed
         padding = {"tokens": filled, "fixed_tokens": fixed, "saved": 1 - filled / fixed if fixed else None}
         return {"data": self.data.summary(), "padding": padding}
-
-    def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_end(self.console, summary, self.session.folder, report_sections)
