@@ -11,13 +11,11 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from hexlit.accelerate import profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
-
-CPU, CUDA = torch.device("cpu"), torch.device("cuda:0")
+from tests.accelerate.test_profile import CPU, CUDA, profile_on
 
 
 class Numbers(Dataset[Tensor]):
@@ -31,9 +29,8 @@ class Numbers(Dataset[Tensor]):
 
 
 def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: Any) -> DeviceProfile:
-    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: device)
     monkeypatch.setattr("hexlit.accelerate.precision.cuda_has_bf16", lambda device: True)
-    return build_profile(AcceleratorConfig(**fields))
+    return profile_on(device, monkeypatch, **fields)
 
 
 @pytest.mark.row("A9")

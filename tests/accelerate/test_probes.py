@@ -7,11 +7,7 @@ import torch
 from torch import nn
 
 from hexlit.accelerate import inspection
-from hexlit.accelerate.inspection import (
-    probe_compile,
-    probe_precisions,
-    probe_product,
-)
+from hexlit.accelerate.inspection import probe_compile, probe_precisions, probe_product
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
 

@@ -1,6 +1,5 @@
 """A tree of processes is measured from outside: the target's figures, never the measurer's own."""
 
-import csv
 import os
 import signal
 import subprocess
@@ -16,15 +15,9 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from hexlit.accelerate.machine import (
-    COLUMNS,
-    Nvml,
-    ProcessTree,
-    ResourceSample,
-    ResourceSampler,
-    recommended_trials,
-)
+from hexlit.accelerate.machine import COLUMNS, Nvml, ProcessTree, ResourceSample, ResourceSampler, recommended_trials
 from hexlit.errors import UsageError
+from tests.training.trainers import rows_of
 
 MIB = 2**20
 SPINS = "print('ready', flush=True)\nwhile True: pass"
@@ -167,11 +160,6 @@ def sampler(tree: Tree, interval: float = 0.02, **arguments: Any) -> ResourceSam
     return ResourceSampler(cast(ProcessTree, tree), interval, **arguments)
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def wait_for(condition: Any) -> None:
     until = time.monotonic() + 10
     while not condition():
@@ -195,7 +183,7 @@ def test_the_table_has_a_header_and_whole_rows_at_every_instant(tmp_path: Path) 
             text = path.read_text()
             assert text.startswith(",".join(COLUMNS) + "\n")
             assert text.endswith("\n")
-    found = rows(path)
+    found = rows_of(path)
     assert len(found) == len(running.samples)
     assert (found[0]["cpu_percent"], found[0]["host_bytes"], found[0]["device_bytes"]) == ("", "1000", "")
     assert found[1]["not_measured"] == "device_bytes: no driver, or none; device_utilisation: no driver, or none"
@@ -210,7 +198,7 @@ def test_a_table_is_continued_and_a_torn_row_is_cut_off(tmp_path: Path) -> None:
         file.write("17.0,3,99")
     with sampler(Tree(lives=1), csv_path=path) as running:
         assert running.ended.wait(10)
-    assert [row["processes"] for row in rows(path)] == ["1", "2", "1"]
+    assert [row["processes"] for row in rows_of(path)] == ["1", "2", "1"]
 
 
 def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path) -> None:

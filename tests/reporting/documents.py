@@ -6,13 +6,16 @@ import hashlib
 import io
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from hexlit.reporting.page import Page
+from hexlit.reporting.page import Page, Section
+from hexlit.reporting.run import print_end
+from hexlit.reporting.run_files import RunFiles
 from hexlit.reporting.text import show
 
 VOID = {"meta", "link", "img", "input", "br", "hr"}
@@ -89,6 +92,13 @@ def shown(page: Page, width: int, *, rows: int | None = None, **settings: Any) -
     """The text of a page on a console of this width."""
     file = io.StringIO()
     show(page, Console(file=file, width=width, **{"highlight": False} | settings), rows=rows)
+    return file.getvalue()
+
+
+def shown_end(summary: Mapping[str, Any], sections: Callable[[RunFiles], Sequence[Section]], width: int) -> str:
+    """The text at the end of the run in `runs/one` on a console of this width."""
+    file = io.StringIO()
+    print_end(Console(file=file, width=width), summary, Path("runs/one"), sections)
     return file.getvalue()
 
 

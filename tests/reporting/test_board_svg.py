@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from hexlit.hex.board import GameBoard
-from hexlit.reporting.board_svg import (
-    CELL,
-    LAST,
-    MARK,
-    CellNote,
-    board_svg,
-    value_notes,
-)
+from hexlit.reporting.board_svg import CELL, LAST, MARK, CellNote, board_svg, value_notes
 
 SPACE = "{http://www.w3.org/2000/svg}"
 BOARD = GameBoard(4, moves="b2 c3 a4")

@@ -1,19 +1,10 @@
 """The display of a text classifier."""
 
-import io
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from hexlit.reporting.classification import (
-    draw_confusion,
-    error_table,
-    report_sections,
-    score_tables,
-)
+from hexlit.reporting.classification import draw_confusion, error_table, report_sections, score_tables
 from hexlit.reporting.figures import draw
-from hexlit.reporting.run import print_end
+from tests.reporting.documents import shown_end
 
 SCORES = {"accuracy": 0.9, "macro_f1": 0.8, "log_loss": 0.3, "ece": 0.05, "brier": 0.2}
 TEST: dict[str, Any] = {
@@ -55,9 +46,7 @@ def test_a_summary_without_a_look_at_the_test_set_says_nothing_of_it() -> None:
     padding = {"tokens": 600, "fixed_tokens": 1000, "saved": 0.4}
     summary = {"data": DATA, "padding": padding, "val": {"accuracy": 0.9}, "best": {"epoch": None}, "wall_seconds": 1.0}
     for test, is_there in (({}, False), ({"test": TEST}, True)):
-        console = Console(file=io.StringIO(), width=200)
-        print_end(console, {**summary, **test}, Path("run"), report_sections)
-        said = console.file.getvalue()  # type: ignore[attr-defined]
+        said = shown_end({**summary, **test}, report_sections, 200)
         assert ("TF-IDF" in said) is is_there
         assert "Validation" in said
         assert "0.9000" in said

@@ -1,21 +1,12 @@
 """The figure of forecasts over the truth, and the errors on the terminal."""
 
-import io
-from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hexlit.reporting.figures import draw
-from hexlit.reporting.forecasts import (
-    ForecastPanel,
-    ForecastPanels,
-    draw_forecasts,
-    error_tables,
-    report_sections,
-)
-from hexlit.reporting.run import print_end
+from hexlit.reporting.forecasts import ForecastPanel, ForecastPanels, draw_forecasts, error_tables, report_sections
+from tests.reporting.documents import shown_end
 
 PANEL = ForecastPanel(
     title="EWR 2013-11-07 09:00",
@@ -81,10 +72,7 @@ def printed(rows: list[dict[str, Any]], width: int) -> str:
         "best": {"epoch": 4},
         "test": rows,
     }
-    console = Console(file=io.StringIO(), width=width)
-    print_end(console, summary, Path("runs/one"), report_sections)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return shown_end(summary, report_sections, width)
 
 
 @pytest.mark.parametrize("mae", [0.000123456, 3.14159, 123456.7])

@@ -1,25 +1,16 @@
 """The report of a run: what it shows of the files, and that a run without an end has one, too."""
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Notes, Section
-from hexlit.reporting.run import (
-    ending_lines,
-    headline,
-    how_it_ended,
-    print_end,
-    run_page,
-    spans_of,
-)
+from hexlit.reporting.run import ending_lines, headline, how_it_ended, run_page, spans_of
 from hexlit.reporting.run_files import rates_of, read_run
 from hexlit.reporting.strength import hex_sections
-from tests.reporting.documents import NASTY, checked, make_run
+from tests.reporting.documents import NASTY, checked, make_run, shown_end
 from tests.reporting.test_strength import STRENGTH
 
 
@@ -155,9 +146,7 @@ SUMMARY: dict[str, Any] = {
 
 
 def printed(summary: dict[str, Any], width: int = 80) -> str:
-    console = Console(file=io.StringIO(), width=width, record=True)
-    print_end(console, summary, Path("runs/one"), hex_sections)
-    return console.export_text()
+    return shown_end(summary, hex_sections, width)
 
 
 @pytest.mark.row("E3")
@@ -200,14 +189,6 @@ WANTED = "(wanted: openings 25/25, search optimal 99.0%, policy optimal 95.0%, i
 def lines_of(why: str, epochs: int = 15, proof: dict[str, Any] | None = None, **strength: object) -> list[str]:
     ending = {"why": why, "epochs": epochs, "asked": 56, "proof": proof}
     return ending_lines(ending, LATEST | strength, COMMAND)
-
-
-def test_a_proved_run_says_after_how_many_epochs_and_by_what() -> None:
-    (said,) = lines_of("proved", proof=PROOF)
-    assert said == (
-        "Proved after 15 epochs of at most 56: openings 25/25, search optimal 99.5%, policy optimal 97.0%, in 2 "
-        "evaluations in a row."
-    )
 
 
 def test_a_run_that_ended_early_says_what_it_reached_what_was_wanted_and_how_to_go_on() -> None:

@@ -5,15 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lightning.pytorch.loggers import Logger
 
 from hexlit.tracking.metric_names import Metric, MetricTable
 from hexlit.training.config import LoggerConfig
-from hexlit.training.loggers import (
-    WandbRows,
-    build_loggers,
-    close_loggers,
-)
+from hexlit.training.loggers import WandbRows, build_loggers, close_loggers
 from tests.commands.preloaded import run_apart
 from tests.wandb_records import offline_runs
 
@@ -30,14 +25,8 @@ def no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
 
 
-def built_from(
-    config: LoggerConfig, folder: Path, names: MetricTable | None = None, **description: Any
-) -> list[Logger]:
-    return build_loggers(config, folder, names or MetricTable(), name="run", kind="train", **description)
-
-
 def wandb_of(config: LoggerConfig, folder: Path, names: MetricTable = NAMES, **description: Any) -> WandbRows:
-    (rows,) = built_from(config, folder, names, **description)
+    (rows,) = build_loggers(config, folder, names, name="run", kind="train", **description)
     assert isinstance(rows, WandbRows)
     return rows
 

@@ -24,18 +24,26 @@ from tests.training.trainers import as_they_are, quiet_trainer
 Batch = tuple[Tensor, Tensor]
 
 
-class Regression(TrainedModule):
-    """Two layers that learn a sum; `inside` is called with every batch that goes through them."""
+def two_layers() -> nn.Module:
+    return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
 
-    def __init__(self, inside: Callable[[Tensor], None] = lambda x: None, **settings: Any) -> None:
+
+class Regression(TrainedModule):
+    """Layers that learn a sum; `inside` is called with every batch that goes through them."""
+
+    def __init__(
+        self,
+        inside: Callable[[Tensor], None] = lambda x: None,
+        layers: Callable[[], nn.Module] = two_layers,
+        **settings: Any,
+    ) -> None:
         torch.manual_seed(0)
         fields: dict[str, Any] = {"device": "cpu", "threads": 2, "precision": "32-true"}
         profile = build_profile(AcceleratorConfig(**fields | settings.pop("accelerator", {})))
         plain: dict[str, Any] = {"name": "sgd", "lr": 0.1, "momentum": 0.0, "weight_decay": 0.0, "warmup_steps": 0}
         optimizer = OptimizerConfig(**plain | {"schedule": "constant"} | settings.pop("optimizer", {}))
         trainer = TrainerConfig(**{"gradient_clip": 0.0} | settings)
-        net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
-        super().__init__(net, optimizer, trainer, profile)
+        super().__init__(layers(), optimizer, trainer, profile)
         self.inside = inside
 
     def output(self, batch: Batch) -> Tensor:

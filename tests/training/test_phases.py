@@ -1,6 +1,5 @@
 """The clock of the phases and its table."""
 
-import csv
 import time
 from pathlib import Path
 
@@ -10,13 +9,9 @@ import torch
 from hexlit.accelerate.memory import DeviceGauge
 from hexlit.errors import UsageError
 from hexlit.training.phases import PhaseClock
+from tests.training.trainers import rows_of
 
 UNITS = ("games", "positions", "evaluations")
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.mark.row("E3")

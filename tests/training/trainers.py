@@ -1,5 +1,7 @@
-"""A Trainer for tests."""
+"""A Trainer for tests, and what it leaves."""
 
+import csv
+from pathlib import Path
 from typing import Any
 
 import lightning as L
@@ -17,3 +19,15 @@ def quiet_trainer(epochs: int = 1, **settings: Any) -> L.Trainer:
 def as_they_are(batches: Any) -> DataLoader[Any]:
     """A loader of `batches`, one after the other."""
     return DataLoader(batches, batch_size=None)
+
+
+def validated(module: L.LightningModule, data: Any, **settings: Any) -> dict[str, float]:
+    """What `module` logs of the validation data, by name without `val.`."""
+    (found,) = quiet_trainer(**settings).validate(module, data, verbose=False)
+    return {name.removeprefix("val."): float(value) for name, value in found.items()}
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a table."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))

@@ -15,17 +15,7 @@ from optuna.distributions import IntDistribution
 
 from hexlit.tuning.result_files import as_document, leaderboard, write_results
 from hexlit.tuning.results import SweepResults, read_results
-from tests.tuning.sweeps import (
-    comparable,
-    complete,
-    failed,
-    losses,
-    make_job,
-    make_sweep,
-    mark_alive,
-    pruned,
-    running,
-)
+from tests.tuning.sweeps import comparable, complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
 
 SCHEMA = json.loads(files("hexlit.tuning").joinpath("overall_results.schema.json").read_text())
 

@@ -17,6 +17,7 @@ from hexlit.tasks.supervised import forward_flops
 from hexlit.training.config import OptimizerConfig
 from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
+from tests.training.trainers import validated
 
 
 def make_net(kind: str, **settings: Any) -> TextNet:
@@ -63,11 +64,6 @@ def test_operations_of_a_forward_pass_are_the_plain_count() -> None:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(*sentences(60), tmp_path_factory.mktemp("texts") / "t.csv")
-
-
-def validated(module: Any, data: Any, precision: str = "32-true") -> dict[str, float]:
-    (found,) = make_trainer(precision=precision).validate(module, data, verbose=False)
-    return {name.removeprefix("val."): float(value) for name, value in found.items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,15 +23,7 @@ from hexlit.tasks.forecast.evaluation import (
     predict,
 )
 from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet
-from tests.tasks.forecast.tables import (
-    emptied,
-    hourly,
-    make_config,
-    make_data,
-    make_module,
-    save,
-    without,
-)
+from tests.tasks.forecast.tables import emptied, hourly, make_config, make_data, make_module, save, without
 from tests.training.trainers import quiet_trainer
 
 

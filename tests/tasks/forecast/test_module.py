@@ -11,17 +11,10 @@ import torch
 from hexlit.tasks.forecast.config import KINDS, ForecastNetConfig
 from hexlit.tasks.forecast.data import WindowSpec
 from hexlit.tasks.forecast.evaluation import forecast_batch, load_forecaster
-from hexlit.tasks.forecast.module import (
-    ForecastDataModule,
-    ForecastModule,
-    ForecastNet,
-    blank_batch,
-    errors_of,
-    naive_forecasts,
-)
+from hexlit.tasks.forecast.module import ForecastModule, ForecastNet, blank_batch, errors_of, naive_forecasts
 from hexlit.tasks.supervised import forward_flops
 from tests.tasks.forecast.tables import hourly, make_data, make_module, save
-from tests.training.trainers import quiet_trainer
+from tests.training.trainers import quiet_trainer, validated
 
 SPEC = WindowSpec(
     time=["time"],
@@ -156,11 +149,6 @@ WAVE: dict[str, Any] = {"history": 24, "horizon": 12, "season": 24}
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(hourly(500), tmp_path_factory.mktemp("table") / "t.parquet")
-
-
-def validated(module: ForecastModule, data: ForecastDataModule) -> dict[str, float]:
-    (found,) = quiet_trainer().validate(module, data, verbose=False)
-    return {name.removeprefix("val."): float(value) for name, value in found.items()}
 
 
 def shaken(module: ForecastModule) -> ForecastModule:

@@ -18,7 +18,7 @@ from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from tests.training.trainers import as_they_are, quiet_trainer
+from tests.training.trainers import as_they_are, quiet_trainer, validated
 
 NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
 Batch = tuple[Tensor, Tensor, Tensor]
@@ -217,12 +217,6 @@ def one_hot(batch: Batch, seed: int = 3) -> Batch:
     return planes, torch.eye(policy.shape[1])[played], torch.sign(value)
 
 
-def validated(module: HexModule, batches: list[Batch]) -> dict[str, float]:
-    """The module's logged values of validation data."""
-    (found,) = quiet_trainer().validate(module, as_they_are(batches), verbose=False)
-    return {name.removeprefix("val."): float(value) for name, value in found.items()}
-
-
 @pytest.mark.parametrize("swap", [False, True])
 def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swap: bool) -> None:
     """In batches and micro-batches of unequal size, as a plain count over all positions at once."""
@@ -246,7 +240,7 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
     chance = (np.tanh(output.value_logit.numpy().astype(float)) + 1) / 2
     expected |= {"top1_accuracy": top[1] / 20, "top5_accuracy": top[5] / 20}
     expected["value_brier"] = float(((chance - (value.numpy() > 0)) ** 2).mean())
-    found = validated(module, batches)
+    found = validated(module, as_they_are(batches))
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-4)
     assert 0 < found["top1_accuracy"] < found["top5_accuracy"] < 1
     assert 0 <= found["value_calibration_error"] <= 1
@@ -256,9 +250,10 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
 def test_validation_changes_no_weight_and_no_statistic() -> None:
     module = make_module(net=NetConfig(channels=8, blocks=[1], dropout=0.5))
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
-    first = validated(module, [one_hot(make_batch())])
+    loader = as_they_are([one_hot(make_batch())])
+    first = validated(module, loader)
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
-    assert validated(module, [one_hot(make_batch())]) == first
+    assert validated(module, loader) == first
 
 
 def test_the_averaged_network_is_the_one_that_is_validated() -> None:
@@ -267,7 +262,8 @@ def test_the_averaged_network_is_the_one_that_is_validated() -> None:
         for parameter in module.net.parameters():
             parameter.mul_(3)
     plain = make_module()
-    assert validated(module, [one_hot(make_batch())]) == validated(plain, [one_hot(make_batch())])
+    loader = as_they_are([one_hot(make_batch())])
+    assert validated(module, loader) == validated(plain, loader)
 
 
 def test_a_network_begins_with_another_ones_weights_on_another_board() -> None:
