@@ -104,6 +104,25 @@ def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.Monke
 
 @pytest.mark.row("A4")
 @pytest.mark.row("C21")
+def test_what_is_computed_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_with("aot_eager", monkeypatch)
+    exact, factors = inspection._outputs_and_gradients, iter([1.01, 1.0])
+    monkeypatch.setattr(inspection, "_outputs_and_gradients", lambda net, images: exact(net, images) * next(factors))
+    probe = probe_compile(CPU)
+    assert (probe["works"], probe["difference"]) == (False, pytest.approx(0.01, rel=1e-3))
+    assert "0.0001 is allowed" in probe["reasons"]["works"]
+    gradients = {torch.bfloat16: float("nan"), torch.float16: 2.0, torch.float32: 1.0}
+    monkeypatch.setattr(inspection, "_timed_step", lambda device, dtype: (torch.full((4,), gradients[dtype]), 0.5))
+    full, brain, half = probe_precisions(CPU)
+    assert [probe["works"] for probe in (full, brain, half)] == [True, False, False]
+    assert (brain["difference"], half["difference"]) == (None, 1.0)
+    assert "away from fp32" in half["reasons"]["works"]
+    monkeypatch.setattr(inspection, "PRODUCT_TOLERANCE", 0.0)
+    assert "0 is allowed" in probe_product(CPU)["reasons"]["works"]
+
+
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 @pytest.mark.slow
 def test_inductor_compiles_here_and_a_missing_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._inductor import config

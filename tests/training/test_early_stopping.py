@@ -152,6 +152,13 @@ def test_a_resumed_run_that_had_ended_early_trains_no_further(tmp_path: Path) ->
     assert same(dict(module.state_dict()), dict(expected.state_dict()))
 
 
+def test_patience_that_comes_with_a_resume_knows_the_best_epoch_before(tmp_path: Path) -> None:
+    _, _, _, before = trained([0.9, 0.5], epochs=9, folder=tmp_path, stop_after=2, patience=None)
+    module, stopping, trainer, _ = trained([0.3, 0.6], epochs=9, folder=tmp_path, resume=True)
+    assert (trainer.current_epoch, stopping.best_epoch, stopping.restored) == (3, 0, True)
+    assert same(dict(module.state_dict()), before[0])
+
+
 def test_another_metric_than_before_is_refused_in_a_resumed_run(tmp_path: Path) -> None:
     trained([0.9], epochs=9, folder=tmp_path, stop_after=1)
     others: list[dict[str, Any]] = [{"monitor": "train.loss"}, {"monitor_mode": "min"}]

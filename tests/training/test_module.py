@@ -231,6 +231,36 @@ def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(step: int, 
     assert weights(module).isfinite().all()
 
 
+@pytest.mark.row("C18")
+def test_steps_that_learn_nothing_end_the_run(tmp_path: Path) -> None:
+    """After ten in a row."""
+    module = Regression()
+    module.net[0].weight.register_hook(lambda gradient: gradient * float("nan"))
+    with pytest.raises(UsageError, match="none of the latest 12 steps had finite gradients"):
+        fit(module, batches(), callbacks=[FiniteGuard(tmp_path)], epochs=5)
+
+
+@pytest.mark.row("C1")
+def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> None:
+    """It begins with a large factor, and may skip the first steps of a run."""
+    module = Regression(accelerator={"fused_optimizer": False})
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**18)
+    fit(module, batches(1), scaler=scaler, callbacks=[FiniteGuard(tmp_path)], epochs=6)
+    assert (int(module.skipped_in_a_row), scaler.get_scale() < 2.0**18) == (0, True)
+
+
+@pytest.mark.row("A21")
+@pytest.mark.row("A22")
+def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+
+    def full(*_: Any, **settings: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.optim.SGD, "step", full)
+    with pytest.raises(UsageError, match="no memory for the state of optimizer.name"):
+        fit(Regression(), batches())
+
+
 @pytest.mark.row("C8")
 def test_gradients_are_none_between_steps() -> None:
     found: list[bool] = []
