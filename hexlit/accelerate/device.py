@@ -35,16 +35,23 @@ def choose_device(
     """
     name = str(requested)
     check_word("accelerator.device", name, DEVICES)
+    cuda = torch.device("cuda", card)
     if name == "auto":
-        return _choose_automatically(f"cuda:{card}", shares_a_study)
-    device = torch.device(f"cuda:{card}" if name == "cuda" else name)
-    reason = why_missing(device)
-    if reason:
-        raise UsageError(f"accelerator.device={name}: {reason}")
-    failure = trial_failure(device)
-    if failure:
+        device = next((one for one in (cuda, torch.device("mps")) if not why_missing(one)), torch.device("cpu"))
+    else:
+        device = cuda if name == "cuda" else torch.device(name)
+        if reason := why_missing(device):
+            raise UsageError(f"accelerator.device={name}: {reason}")
+    failure = trial_failure(device) if (name, device.type) != ("auto", "cpu") else ""
+    if failure and name != "auto":
         reason = f"the device is there but fails a small matrix product ({failure})"
         raise UsageError(f"accelerator.device={name}: {reason}; check its driver or use accelerator.device=cpu")
+    if failure and shares_a_study and says_out_of_memory(failure):
+        raise UsageError(f"accelerator.device=auto: {device} has no memory left for this trial ({failure})")
+    if failure:
+        why = "accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu"
+        log.warning(why, device, failure)
+        return torch.device("cpu")
     return device
 
 
@@ -53,17 +60,8 @@ def cuda_devices() -> list[torch.device]:
     return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
 
 
-def make_current(device: torch.device) -> None:
-    """Make `device` the default for calls that name no cuda device, such as those for page-locked memory.
-
-    A process holds some hundred MB on every cuda device that it has touched.
-    """
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-
-
 def as_current(device: torch.device) -> contextlib.AbstractContextManager[Any]:
-    """As `make_current`, for the calls of one thread inside a `with` statement. Every thread begins with card 0."""
+    """Make `device` the default cuda device of one thread inside a `with` statement; a thread begins with card 0."""
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 
@@ -71,9 +69,7 @@ def why_missing(device: torch.device) -> str:
     """Why `device` cannot be used on this machine, and what to do; empty if it can be used."""
     if device.type == "cuda":
         return _why_no_cuda(device.index or 0)
-    if device.type == "mps":
-        return _why_no_mps()
-    return ""
+    return _why_no_mps() if device.type == "mps" else ""
 
 
 def trial_failure(device: torch.device) -> str:
@@ -90,21 +86,6 @@ def trial_failure(device: torch.device) -> str:
         return " ".join(str(error).split())[:200] or type(error).__name__
     difference = (product - left @ right).abs().max().item()
     return "" if difference < 1e-3 else f"its product differs from the CPU's by {difference:.3g}"
-
-
-def _choose_automatically(card: str, shares_a_study: bool) -> torch.device:
-    for name in (card, "mps"):
-        device = torch.device(name)
-        if why_missing(device):
-            continue
-        failure = trial_failure(device)
-        if not failure:
-            return device
-        if shares_a_study and says_out_of_memory(failure):
-            raise UsageError(f"accelerator.device=auto: {name} has no memory left for this trial ({failure})")
-        log.warning("accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu", name, failure)
-        return torch.device("cpu")
-    return torch.device("cpu")
 
 
 def _why_no_cuda(index: int) -> str:

@@ -10,44 +10,33 @@ from torch import Tensor
 
 
 class Events:
-    """Instants of the host: an event is a time of `time.perf_counter`."""
+    """The clock of a device: events in the queue of cuda, the host's `time.perf_counter` on cpu and mps.
 
-    def record(self) -> Any:
-        """The instant that ends all work queued so far."""
-        return time.perf_counter()
+    Recording an event of cuda costs microseconds and waits for nothing. The seconds between two of them are the
+    device's own, idle time included. They run from the end of the work before the first event to the end of the work
+    before the second. They add up to the time from the first event to the last.
 
-    def between(self, events: Sequence[Any]) -> list[float]:
-        """Seconds from each event to the next; waits until the last is reached."""
-        return [end - start for start, end in pairwise(events)]
-
-
-class DeviceEvents(Events):
-    """Events in the queue of cuda: recording one costs microseconds and waits for nothing.
-
-    The seconds between two events are the device's own, idle time included. They run from the end of the work before
-    the first event to the end of the work before the second. They add up to the time from the first event to the last.
+    `torch.mps.Event.elapsed_time` raises for events that are close together, and recording one commits the buffer of
+    commands, which makes the device wait.
     """
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
 
     def record(self) -> Any:
+        """The instant that ends all work queued so far."""
+        if self._device.type != "cuda":
+            return time.perf_counter()
         event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         event.record()
         return event
 
     def between(self, events: Sequence[Any]) -> list[float]:
+        """Seconds from each event to the next; waits until the last is reached."""
+        if self._device.type != "cuda":
+            return [end - start for start, end in pairwise(events)]
         synchronize(self._device)
         return [start.elapsed_time(end) / 1000 for start, end in pairwise(events)]
-
-
-def events_for(device: torch.device) -> Events:
-    """The clock of `device`: its own events on cuda, the host's clock on cpu and mps.
-
-    `torch.mps.Event.elapsed_time` raises for events that are close together, and recording one commits the buffer of
-    commands, which makes the device wait.
-    """
-    return DeviceEvents(device) if device.type == "cuda" else Events()
 
 
 def on_its_way(value: Tensor) -> Callable[[], float]:

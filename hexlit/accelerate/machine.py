@@ -78,10 +78,8 @@ class Nvml:
         self.driver: str | None = None
         self.reason = ""
         self._handles: list[Any] = []
-        self._is_open = False
         try:
             pynvml.nvmlInit()
-            self._is_open = True
             self.driver = str(pynvml.nvmlSystemGetDriverVersion())
             count = pynvml.nvmlDeviceGetCount()
         except pynvml.NVMLError as error:
@@ -145,10 +143,8 @@ class Nvml:
 
     def close(self) -> None:
         """Release the driver; no device can be read afterwards."""
-        if self._is_open:
-            with contextlib.suppress(pynvml.NVMLError):
-                pynvml.nvmlShutdown()
-        self._is_open, self._handles, self.reason = False, [], self.reason or "closed"
+        with contextlib.suppress(pynvml.NVMLError):  # it was never open
+            pynvml.nvmlShutdown()
 
 
 def why_not_read(error: Exception) -> str:
@@ -193,7 +189,7 @@ class ProcessTree:
         self._own_device_bytes = own_device_bytes
         self._nvml = nvml or Nvml(_visible_devices(self._root))
         self._known: dict[Any, Any] = {self._root: self._root}  # psutil counts the time of a process in its object
-        self._is_first = True
+        self._unmeasured = {"cpu_percent": "the first sample has none before it"}
 
     @property
     def alive(self) -> bool:
@@ -206,28 +202,21 @@ class ProcessTree:
         Raises:
             psutil.NoSuchProcess: the root has ended.
         """
-        reasons: dict[str, str] = {}
+        reasons, self._unmeasured = self._unmeasured, {}
         now, count, percent, host_bytes = time.monotonic(), 0, 0.0, 0
         self._known = {process: self._known.get(process, process) for process in self._members()}
         for process in self._known.values():
             try:
-                with process.oneshot():
-                    if process.status() == psutil.STATUS_ZOMBIE:
-                        continue
-                    percent += process.cpu_percent()
-                    host_bytes += process.memory_info().rss
-                count += 1
+                percent += process.cpu_percent()
+                host_bytes += process.memory_info().rss
             except psutil.AccessDenied:
-                count += 1
                 why = f"no permission to look into process {process.pid}"
                 reasons.update(cpu_percent=why, host_bytes=why)
             except psutil.NoSuchProcess:
                 continue
+            count += 1
         if not self.alive:
             raise psutil.NoSuchProcess(self.pid)
-        if self._is_first:
-            reasons["cpu_percent"] = "the first sample has none before it"
-            self._is_first = False
         device_bytes, utilisation, unread = self._nvml.usage({process.pid for process in self._known})
         if device_bytes is None and (device_bytes := self._own_device_bytes()) is not None:
             del unread["device_bytes"]
@@ -262,12 +251,9 @@ class ProcessTree:
 
 def is_alive(process: Any) -> bool:
     """Whether the process of psutil runs; one that has ended before its parent noticed does not."""
-    try:
+    with contextlib.suppress(psutil.NoSuchProcess):
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True
+    return False
 
 
 def _visible_devices(process: Any) -> str | None:
@@ -440,11 +426,10 @@ class RunProcess:
     @property
     def alive(self) -> bool:
         """Whether this very process still runs."""
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self.pid)
             return is_alive(process) and abs(float(process.create_time()) - self.create_time) <= _CLOCK_STEPS
-        except psutil.NoSuchProcess:
-            return False
+        return False
 
 
 def write_process_file(folder: Path) -> None:

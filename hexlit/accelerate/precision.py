@@ -27,12 +27,9 @@ def cpu_has_bf16() -> bool:
     oneDNN accepts bf16 on every AVX512 machine and emulates it, slowly, if the instructions are absent. On x86 the
     instructions themselves are therefore checked too.
     """
-    if not onednn_takes_bf16():
-        return False
     if platform.machine().lower() not in ("x86_64", "amd64"):
-        return True
-    probes = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
-    return any(bool(probe()) for probe in probes if probe is not None)
+        return onednn_takes_bf16()
+    return onednn_takes_bf16() and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 PRODUCT = 512

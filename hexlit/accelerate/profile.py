@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
-from hexlit.accelerate.device import choose_device, cuda_devices, make_current
+from hexlit.accelerate.device import choose_device, cuda_devices
 from hexlit.accelerate.host import in_notebook, usable_cores
 from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
@@ -115,7 +115,8 @@ class DeviceProfile:
         These are the current device, threads, fp32 precision of products and convolutions, cuDNN's choice of
         convolutions, determinism, and the memory cap.
         """
-        make_current(self.device)
+        if self.device.type == "cuda":  # the default of calls that name no device, such as those for page-locked memory
+            torch.cuda.set_device(self.device)
         torch.set_num_threads(self.threads)
         torch.set_float32_matmul_precision(self.matmul_precision)
         # cuDNN's convolutions have a switch of their own, of the same family as the line above. Mixing it with

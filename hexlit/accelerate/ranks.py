@@ -89,39 +89,35 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
     """The place of this process from `environment`; None is the environment of the process.
 
     Raises:
-        UsageError: a variable is no number, or they contradict each other.
+        UsageError: the variables contradict each other.
     """
     result = os.environ if environment is None else environment
-    if _number(result, "WORLD_SIZE", 1) > 1 and "RANK" in result:
-        rank, size = _number(result, "RANK"), _number(result, "WORLD_SIZE")
-        local = _number(result, "LOCAL_RANK", rank), _number(result, "LOCAL_WORLD_SIZE", size)
-        address = result.get("MASTER_ADDR", Ranks.address)
-        return Ranks(rank, size, *local, address, _number(result, "MASTER_PORT", FIRST_PORT))
+
+    def number(name: str, default: int) -> int:
+        return int(result.get(name, default))
+
+    if number("WORLD_SIZE", 1) > 1 and "RANK" in result:
+        rank, size = number("RANK", 0), number("WORLD_SIZE", 1)
+        local = number("LOCAL_RANK", rank), number("LOCAL_WORLD_SIZE", size)
+        return Ranks(rank, size, *local, result.get("MASTER_ADDR", Ranks.address), number("MASTER_PORT", FIRST_PORT))
     # srun counts the tasks of its step. A batch script belongs to no step, however many tasks its job asked for.
-    size = _number(result, "SLURM_STEP_NUM_TASKS", 1)
+    size = number("SLURM_STEP_NUM_TASKS", 1)
     if size == 1:
         return ALONE
-    machines = _number(result, "SLURM_STEP_NUM_NODES", 1)
+    machines = number("SLURM_STEP_NUM_NODES", 1)
     first = Ranks.address if machines == 1 else first_machine(result.get("SLURM_STEP_NODELIST", Ranks.address))
     return Ranks(
-        rank=_number(result, "SLURM_PROCID"),
+        rank=number("SLURM_PROCID", 0),
         size=size,
-        local_rank=_number(result, "SLURM_LOCALID"),
+        local_rank=number("SLURM_LOCALID", 0),
         local_size=max(1, size // machines),
         address=result.get("MASTER_ADDR", first),
-        port=_number(result, "MASTER_PORT", FIRST_PORT + _number(result, "SLURM_JOB_ID", 0) % 10_000),
+        port=number("MASTER_PORT", FIRST_PORT + number("SLURM_JOB_ID", 0) % 10_000),
         by_srun=True,
-        cores=_number(result, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in result else None,
+        cores=number("SLURM_CPUS_PER_TASK", 0) or None,
     )
 
 
 def first_machine(nodes: str) -> str:
     """The first of Slurm's list of machines: `a[03-05,9],b` gives `a03`."""
     return re.sub(r"\[(\w+)[^\]]*\]", r"\1", nodes).partition(",")[0]
-
-
-def _number(found: Mapping[str, str], name: str, default: int | None = None) -> int:
-    value = found.get(name, "" if default is None else str(default))
-    if not value.isdecimal():
-        raise UsageError(f"{name}={value}: a whole number is expected of what starts the ranks of a run")
-    return int(value)

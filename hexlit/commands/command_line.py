@@ -72,7 +72,7 @@ def track(
     from hexlit.tracking.opening import open_run
     from hexlit.tracking.provenance import git_state, versions
     from hexlit.tracking.tracked_run import Files
-    from hexlit.training.loggers import checkpoint_files, without_doubles
+    from hexlit.training.loggers import checkpoint_files
 
     size, facts = document["board"], {name: document[name] for name in ("specs", "device") if name in document}
     run = open_run(
@@ -86,8 +86,8 @@ def track(
     )
     if run is None:
         return
-    for checkpoint in without_doubles([checkpoint_files(network_file(source)) for source in sources]):
-        run.used(checkpoint)
+    for path in dict.fromkeys(map(network_file, sources)):  # two players may share a checkpoint
+        run.used(checkpoint_files(path))
     log_tables(run)
     run.flush()
     run.note(summary=document)

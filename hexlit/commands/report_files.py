@@ -19,7 +19,7 @@ from hexlit.reporting.html import render
 from hexlit.reporting.match import match_page
 from hexlit.reporting.page import PAGE_FILE, Page
 from hexlit.reporting.run import run_page
-from hexlit.reporting.run_files import RunFiles, read_run
+from hexlit.reporting.run_files import RunFiles, made_of, read_run
 from hexlit.reporting.strength import strength_page
 
 log = logging.getLogger(__name__)
@@ -84,13 +84,13 @@ def write_report(
         UsageError: the folder holds nothing with a report.
         OSError: the file cannot be written.
     """
-    path, kind, unread = Path(output or folder / PAGE_FILE), kind_of(folder), []
+    path, kind = Path(output or folder / PAGE_FILE), kind_of(folder)
+    unread: Sequence[str] = ()
     if kind == RUN:
-        files = read_run(folder)
-        page, unread = run_report(files, path, epochs, price), list(files.unread)
+        text, unread = made_of(read_run(folder), lambda files: render(run_report(files, path, epochs, price)))
     else:
-        page = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH))
-    write_text_atomic(path, render(page))
+        text = render(match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH)))
+    write_text_atomic(path, text)
     return path, unread
 
 

@@ -1,7 +1,6 @@
 """Text classification: the confusion matrix as a figure, and the sections of a run in its report."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,24 +18,16 @@ SHOWN_CLASSES = 12
 """Most classes for the confusion matrix as a table; `summary.json` always has it."""
 
 
-@dataclass(frozen=True)
-class ConfusionMatrix:
-    """Texts by true class (rows) and chosen class (columns)."""
-
-    classes: Sequence[str]
-    counts: Sequence[Sequence[int]]
-
-
-def draw_confusion(data: ConfusionMatrix) -> Drawing:
-    """Each true class's shares as shades, the counts as numbers."""
-    counts, size = np.array(data.counts), len(data.classes)
+def draw_confusion(confusion: Mapping[str, Any]) -> Drawing:
+    """Each true class's shares as shades; the `counts`, by true and chosen one of the `classes`, as numbers."""
+    counts, size = np.array(confusion["counts"]), len(confusion["classes"])
     side = min(12.0, 2.0 + 0.55 * size)
     figure = new_figure(side + 0.6, side)
     axes = figure.add_subplot()
     axes.grid(visible=False)
     shares = counts / np.maximum(1, counts.sum(1, keepdims=True))
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    names = [shorten(name, 24) for name in data.classes] if size <= NUMBERED else []
+    names = [shorten(name, 24) for name in confusion["classes"]] if size <= NUMBERED else []
     axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
     axes.set_yticks(range(len(names)), names)
     for row, column in np.argwhere(counts).tolist() if names else ():

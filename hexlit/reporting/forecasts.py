@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Drawing
 
 from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
 from hexlit.reporting.page import Facts, Figure, Figures, Notes, Section, Table, table
-from hexlit.reporting.quantities import format_count, format_share
+from hexlit.reporting.quantities import format_count, format_share, shown
 from hexlit.reporting.run_files import RunFiles, validation_section
 
 FIGURE = "forecasts.svg"
@@ -29,7 +29,7 @@ class ForecastPanel:
     truth: Sequence[float]
     forecast: Sequence[float]
     naive: Sequence[float] | None = None
-    """A naive forecast for comparison."""
+    """The seasonal naive forecast for comparison."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,6 @@ class ForecastPanels:
     step: str
     """Unit of the steps, such as `hours`."""
     panels: Sequence[ForecastPanel]
-    naive: str = "seasonal naive"
-    """Name of the naive forecast."""
 
 
 def draw_forecasts(data: ForecastPanels) -> Drawing:
@@ -59,7 +57,7 @@ def draw_forecasts(data: ForecastPanels) -> Drawing:
         axes.axvline(0, color="#8b9098", lw=0.8, ls=":")
         axes.plot([*panel.past_steps, *panel.steps], [*panel.past, *panel.truth], color=INK, lw=1.4, label="truth")
         if panel.naive is not None:
-            look: dict[str, Any] = {"color": NAIVE_COLOUR, "ls": "--", "marker": marker, "label": data.naive}
+            look: dict[str, Any] = {"color": NAIVE_COLOUR, "ls": "--", "marker": marker, "label": "seasonal naive"}
             axes.plot(panel.steps, panel.naive, lw=1.1, ms=3, **look)
         axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
         last, first = place >= len(data.panels) - columns, place % columns == 0
@@ -113,9 +111,9 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
     return tables
 
 
-def _error(value: float) -> str:
-    """Three digits; for large numbers all digits before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+def _error(value: float | None) -> str:
+    """Three digits; for numbers of four to nine digits all of them before the point. None: it was not finite."""
+    return shown(value, "{:,.0f}" if 1000 <= abs(value or 0) < 1e9 else "{:.3g}")
 
 
 def _spread(horizons: Sequence[int]) -> list[int]:

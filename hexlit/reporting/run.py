@@ -57,13 +57,10 @@ def print_end(
     Every entry of `summary` may be missing; the report has the rest.
     """
     files = RunFiles(folder, summary)
-    lead: list[pages.Block] = [
-        Facts(headline(files)),
-        Notes([f"on {summary['device']}"] if summary.get("device") else [], "quiet"),
-    ]
+    device = [f"on {summary['device']}"] if summary.get("device") else []
     console.print()
     phases = [Section("Time by phase", phase_blocks(files))] if summary.get("phases") else []
-    show(Page("", "", [*phases, *sections(files)], lead), console)
+    show(Page("", "", [*phases, *sections(files)], [Facts(headline(files)), Notes(device, "quiet")]), console)
     console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -111,13 +111,12 @@ def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, togeth
 
 def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
     """Trials and the reasons for their ends."""
-    columns = [Column("trial", number=True, kept=True), Column("state"), Column("reason")]
-    columns.append(Column("folder", code=True, rank=1))
+    columns = ["trial", Column("state"), Column("reason"), Column("folder", code=True, rank=1)]
     rows = [
         [str(entry["trial"]), Cell(entry["state"], state=entry["state"]), entry["reason"], entry["folder"] or DASH]
         for entry in entries
     ]
-    return Table(caption, columns, rows, search=len(rows) > 10, rest="overall_results.json")
+    return table(caption, columns, rows, names=0, search=len(rows) > 10, rest="overall_results.json")
 
 
 def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:

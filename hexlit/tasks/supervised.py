@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -18,7 +18,9 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.reporting.run import print_ending
+from hexlit.reporting.page import Section
+from hexlit.reporting.run import print_end, print_ending
+from hexlit.reporting.run_files import RunFiles
 from hexlit.training.checkpoints import checkpoint_file, read_checkpoint, weights_in_use
 from hexlit.training.module import TrainedModule
 from hexlit.training.task import Session, Task
@@ -37,13 +39,30 @@ class SupervisedModule(TrainedModule):
         return output
 
 
-class SupervisedTask(Task):
-    """A task with a test set, which it uses once, at the very end."""
+class ShownTask(Task):
+    """A task that prints the end of its runs to a console, as its report has it.
+
+    Attributes:
+        sections: the task's own sections of the report of a run.
+    """
+
+    sections: ClassVar[Callable[[RunFiles], Sequence[Section]]]
+    session: Session
 
     def __init__(self, config: Any, console: Console) -> None:
         """Output goes to `console`."""
         self.config = config
         self.console = console
+
+    def show_summary(self, summary: Mapping[str, Any]) -> None:
+        print_end(self.console, summary, self.session.folder, type(self).sections)
+
+    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
+        print_ending(self.console, ending, figures, command)
+
+
+class SupervisedTask(ShownTask):
+    """A task with a test set, which it uses once, at the very end."""
 
     def set_up(self, session: Session) -> None:
         self.session = session
@@ -68,21 +87,6 @@ class SupervisedTask(Task):
         """Write `figure` to the file `name` in the folder of the run."""
         with replacing(self.session.folder / name) as temporary:
             temporary.write_bytes(figure)
-
-    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
-        print_ending(self.console, ending, figures, command)
-
-
-def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = "") -> None:
-    """Raise `UsageError` if a setting of `section` differs from its value `was` in the run in `folder`."""
-    for name, value in now.items():
-        key = f"{section}{name}"
-        if isinstance(value, dict):
-            check_same(folder, was[name], value, f"{key}.")
-        elif was.get(name) != value:
-            raise UsageError(
-                f"{key}={value}: the run in {folder} was started with {key}={was.get(name)}; keep it to resume"
-            )
 
 
 def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:

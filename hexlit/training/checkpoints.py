@@ -89,6 +89,18 @@ def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
     return content
 
 
+def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = "") -> None:
+    """Raise `UsageError` if a setting of `section` differs from its value `was` in the run in `folder`."""
+    for name, value in now.items():
+        key = f"{section}{name}"
+        if isinstance(value, dict):
+            check_same(folder, was[name], value, f"{key}.")
+        elif was.get(name) != value:
+            raise UsageError(
+                f"{key}={value}: the run in {folder} was started with {key}={was.get(name)}; keep it to resume"
+            )
+
+
 def weights_in_use(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The network's own state within that of its module: the averaged weights where there are any."""
     prefix = AVERAGED if any(name.startswith(AVERAGED) for name in state) else TRAINED

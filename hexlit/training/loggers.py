@@ -197,8 +197,3 @@ def checkpoint_files(path: Path) -> Files:
     maker = read_identity(path.parent.parent) if path.parent.name == "checkpoints" else None
     name = f"{CHECKPOINT}-{path.stem}" if maker is None else maker.artifact(CHECKPOINT)
     return Files(name, CHECKPOINT, [path])
-
-
-def without_doubles(files: Sequence[Files]) -> list[Files]:
-    """`files` without repetitions: two players may share a checkpoint."""
-    return list({(one.name, tuple(one.paths)): one for one in files}.values())

@@ -51,6 +51,7 @@ class TrainedModule(L.LightningModule):
     Attributes:
         net: the network in training.
         average: running average of its weights, None where `trainer.ema_decay` is 0.
+        learning_rate: that of the latest step; 0 before the first.
         micro_batch: present limit of examples that go through the network at once.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
         skipped_in_a_row: the latest such steps without another one between them, over epochs; likewise.
@@ -87,7 +88,7 @@ class TrainedModule(L.LightningModule):
         self.micro_batch = profile.micro_batch
         self.skipped_steps = torch.zeros(())
         self.skipped_in_a_row = torch.zeros(())
-        self._learning_rate = 0.0
+        self.learning_rate = 0.0
         self.clock = StepClock(None, profile.device)
         self.ranks = ranks()
         self.whole = 0
@@ -120,11 +121,6 @@ class TrainedModule(L.LightningModule):
         """The network in training, else `net_in_use`."""
         return self.net if self.training else self.net_in_use
 
-    @property
-    def learning_rate(self) -> float:
-        """The learning rate of the latest step; 0 before the first."""
-        return self._learning_rate
-
     def prepare(self) -> float | None:
         """Move to the device and compile the network, if asked for; returns the seconds of compiling, None without."""
         if not self.profile.compile:
@@ -152,7 +148,7 @@ class TrainedModule(L.LightningModule):
                 raise UsageError(f"training: {self.device} has no memory for the state of optimizer.name") from error
             raise
         optimizer.zero_grad()
-        self._learning_rate = float(optimizer.param_groups[0]["lr"])
+        self.learning_rate = float(optimizer.param_groups[0]["lr"])
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
         if self.average is not None:
             self.average.update(self.net)

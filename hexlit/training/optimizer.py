@@ -92,10 +92,7 @@ class _ByParameter(Optimizer, ABC):
     @torch.no_grad()
     def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
         """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        loss = None if closure is None else torch.enable_grad()(closure)()
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:

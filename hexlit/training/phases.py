@@ -308,10 +308,6 @@ class PhaseClock:
         names = dict.fromkeys(name for _, name, _ in self._rows)
         return {name: PhaseTotals.of(row for _, phase, row in self._rows if phase == name) for name in names}
 
-    def seconds_of(self, *names: str) -> float:
-        """Wall time of the phases `names` so far, or of all without names; 0 for phases that never came."""
-        return sum(row.wall_seconds for _, name, row in self._rows if not names or name in names)
-
     def summary(self) -> dict[str, dict[str, float | int | str | None]]:
         """Entries for `summary.json`: the totals of every phase, by column."""
         return {name: {"epochs": row.epochs, **row.as_dict(self.units)} for name, row in self.totals().items()}

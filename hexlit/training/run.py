@@ -22,7 +22,7 @@ from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.budget import Budget, Cost
-from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints, read_checkpoint
+from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints, check_same, read_checkpoint
 from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
@@ -108,7 +108,7 @@ class _Run:
         self.usage = RunUsage(self.folder, self.profile, task.units)
         self.clock = clock = self.usage.clock
         clock.resume(self.first_epoch)
-        earlier = clock.seconds_of()
+        earlier = sum(total.wall_seconds for total in clock.totals().values())
         clock.account(started, self.first_epoch)
         clock.cpu_clock = lambda: time.process_time() + task.cpu_seconds()
         clock.listeners.append(display)
@@ -119,6 +119,8 @@ class _Run:
         task.module.clock = self.usage.steps
         self.usage.steps.table.resume(self.first_epoch)
 
+        settings: Any = config  # always a dataclass; a protocol cannot say so
+        facts = {"git": git_state(), "versions": versions(), "device": describe_device(self.profile)}
         self.loggers = build_loggers(
             config.logger,
             self.folder,
@@ -126,7 +128,7 @@ class _Run:
             name=options.run_name or f"{config.name}-{self.folder.name}",
             kind="trial" if options.trial else "train",
             tags=options.tags,
-            facts={**described(config, self.profile), **options.facts},
+            facts={**asdict(settings), **facts, **options.facts},
             resumed=config.resume is not None,
             own_name=options.trial,
         )
@@ -278,12 +280,6 @@ class _Run:
                 tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
 
 
-def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
-    """The facts of a run for the loggers before it begins: the whole configuration, the code, the device."""
-    settings: Any = config  # always a dataclass; a protocol cannot say so
-    return {**asdict(settings), "git": git_state(), "versions": versions(), "device": describe_device(profile)}
-
-
 def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
     """The latest state after every epoch, and the one of the best epoch by `trainer.monitor`."""
     shared: dict[str, Any] = {"dirpath": folder / CHECKPOINTS, "enable_version_counter": False}
@@ -305,12 +301,9 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     checkpoint = read_checkpoint(path)
     saved = checkpoint["hyper_parameters"]
     task.check_resume(saved, folder)
-    learning = {**vars(config.optimizer), "ema_decay": config.trainer.ema_decay}
-    for name, value in learning.items():
-        was = saved.get("learning", learning).get(name, value)
-        if was != value:  # the checkpoint's value would win: its optimizer and its schedule are taken over
-            key = f"{'trainer' if name == 'ema_decay' else 'optimizer'}.{name}"
-            raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
+    # The values of the checkpoint would win: its optimizer and its schedule are taken over.
+    now = {"optimizer": vars(config.optimizer), "trainer": {"ema_decay": config.trainer.ema_decay}}
+    check_same(folder, {name: values | saved.get("learning", {}) for name, values in now.items()}, now)
     done = int(checkpoint["epoch"]) + 1
     if done > config.trainer.max_epochs:
         least = f"the run in {folder} has {done} epochs; give that number to end it there, or more to train on"

@@ -18,7 +18,8 @@ def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, 
     table = csv.writer(text, lineterminator="\n")
     names = list(columns)
     table.writerow(names)
-    table.writerows([_cell(row.get(name)) for name in names] for row in rows)
+    cells = ((row.get(name) for name in names) for row in rows)
+    table.writerows([f"{cell:.9g}" if isinstance(cell, float) else cell for cell in own] for own in cells)
     write_text_atomic(path, text.getvalue())
 
 
@@ -64,7 +65,3 @@ class EpochTable:
     def _write(self) -> None:
         if self.path is not None:
             write_table(self.path, dict.fromkeys(["epoch", *(name for row in self.rows for name in row)]), self.rows)
-
-
-def _cell(value: float | int | str | None) -> str:
-    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ from typing import Any
 import lightning as L
 import torch
 
-from hexlit.accelerate.events import events_for
+from hexlit.accelerate.events import Events
 from hexlit.accelerate.machine import (
     RESOURCES_FILE,
     ProcessTree,
@@ -62,7 +62,7 @@ class StepClock(L.Callback):
         self.table = EpochTable(path)
         self._device = device
         self._gauge = gauge or DeviceGauge(device, threads=1)
-        self._events = events_for(device)
+        self._events = Events(device)
         self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
         self._examples = self._steps = 0
         self._started = 0.0

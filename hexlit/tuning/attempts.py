@@ -12,20 +12,15 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from optuna import Study
-from optuna.trial import FrozenTrial, Trial, TrialState
+from optuna.trial import Trial, TrialState
 
 from hexlit.accelerate.host import free_host_bytes
 from hexlit.accelerate.machine import Nvml
 from hexlit.tuning.plan import Plan
-from hexlit.tuning.processes import (
-    GIB,
-    Attempt,
-    Launches,
-    NoProcessError,
-    TrialProcess,
-)
+from hexlit.tuning.processes import GIB, Attempt, Launches, NoProcessError, TrialProcess
 from hexlit.tuning.slots import Slots
 from hexlit.tuning.storage import StorageGoneError, hidden_password
+from hexlit.tuning.study import record_of, storage_id
 from hexlit.tuning.trial import TrialTicket, named
 
 log = logging.getLogger(__name__)
@@ -39,12 +34,7 @@ class Attempts:
     """Works on trials, several at once, each in the thread that calls `bring_to_end`."""
 
     def __init__(
-        self,
-        plan: Plan,
-        study: Study,
-        config: DictConfig,
-        make_launcher: Callable[[], Any],
-        stop: threading.Event,
+        self, plan: Plan, study: Study, config: DictConfig, make_launcher: Callable[[], Any], stop: threading.Event
     ) -> None:
         """Trials of `study`, until `stop` is set.
 
@@ -106,7 +96,7 @@ class Attempts:
         attempt = self.expect(trial, overrides)
         try:
             self._attempt(trial, attempt, f"trial-{trial.number:03d}")
-            known = noted(self._study, trial)
+            known = record_of(self._study, trial)
             micro_batch = known.user_attrs.get("micro_batch") or 1
             if known.state == TrialState.RUNNING and micro_batch > 1 and not self._stop.is_set():
                 half = int(micro_batch) // 2
@@ -154,7 +144,7 @@ class Attempts:
             storage=None if storage is None else hidden_password(storage),
             folder=str(plan.folder),
             study=plan.study_name,
-            trial_id=trial._trial_id,
+            trial_id=storage_id(trial),
             number=trial.number,
             pruner=plan.settings.pruner,
             # The sweep gives up first; its trials then count as interrupted.
@@ -205,8 +195,3 @@ def free_bytes_on(device: str) -> int | None:
         return None
     with contextlib.closing(Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))) as driver:
         return dict(enumerate(driver.free_bytes())).get(int(number or 0))
-
-
-def noted(study: Study, trial: Trial) -> FrozenTrial:
-    """The study's present record of `trial`."""
-    return study._storage.get_trial(trial._trial_id)

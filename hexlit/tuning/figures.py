@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from matplotlib.figure import Figure
 
 from hexlit.files import plain, replacing, write_text_atomic
+from hexlit.reporting import study_figures as plots
 from hexlit.reporting.figures import draw
 from hexlit.reporting.page import Figure as PageFigure
-from hexlit.reporting.study_figures import (
-    draw_front,
-    draw_history,
-    draw_importances,
-    draw_lines,
-    draw_parallel,
-    draw_slices,
-    draw_timeline,
-    slots_of,
-)
 from hexlit.tuning.results import COMPARABLE, SweepResults
 from hexlit.tuning.trials import COMPLETE, PRUNED, Value
 
@@ -48,15 +39,15 @@ class FigureOfSweep(NamedTuple):
 
 def write_figures(results: SweepResults, folder: Path) -> list[PageFigure]:
     """Draw all figures to `folder`: `NAME.svg`, and `NAME.json` with the data in it. Returns them for the page."""
-    drawings = []
+    figures = []
     for figure in figures_of(results):
         svg = draw(figure.make, figure.data)
         with replacing(folder / f"{figure.name}.svg") as temporary:
             temporary.write_bytes(svg)
         content = {"title": figure.title, "data": plain(figure.data)}
         write_text_atomic(folder / f"{figure.name}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
-        drawings.append(PageFigure(figure.name, figure.title, svg, f"{folder.name}/{figure.name}.json"))
-    return drawings
+        figures.append(PageFigure(figure.name, figure.title, svg, f"{folder.name}/{figure.name}.json"))
+    return figures
 
 
 def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
@@ -65,17 +56,21 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
     settings = {trial.number: trial.params for trial in results.trials}
     several = len(results.objectives) > 1
     landscape: Data = {"targets": aims if several else aims[:1], "parameters": _parameters(results), "best": best}
-    yield FigureOfSweep("history", "Optimisation history", _history(results, aims), draw_history)
+    yield FigureOfSweep("history", "Optimisation history", _history(results, aims), plots.draw_history)
     if several:
         front = {"targets": aims, "front": list(results.ranking.front), "best": best}
-        yield FigureOfSweep("pareto", "Pareto front", front, draw_front)
+        yield FigureOfSweep("pareto", "Pareto front", front, plots.draw_front)
     importances = [parameter_importances(target, results.distributions, settings) for target in landscape["targets"]]
-    yield FigureOfSweep("importances", "Parameter importances", importances, draw_importances)
-    yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, draw_parallel)
-    yield FigureOfSweep("slices", "Slices: the darker a trial, the later; the star is the best", landscape, draw_slices)
-    yield FigureOfSweep("intermediate", "Intermediate values", _intermediate(results), draw_lines)
-    yield FigureOfSweep("curves", "Losses of all trials, as weighted and comparable", _curves(results), draw_lines)
-    yield FigureOfSweep("timeline", "Timeline of the trials", _timeline(results), draw_timeline)
+    yield FigureOfSweep("importances", "Parameter importances", importances, plots.draw_importances)
+    yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, plots.draw_parallel)
+    yield FigureOfSweep(
+        "slices", "Slices: the darker a trial, the later; the star is the best", landscape, plots.draw_slices
+    )
+    yield FigureOfSweep("intermediate", "Intermediate values", _intermediate(results), plots.draw_lines)
+    yield FigureOfSweep(
+        "curves", "Losses of all trials, as weighted and comparable", _curves(results), plots.draw_lines
+    )
+    yield FigureOfSweep("timeline", "Timeline of the trials", _timeline(results), plots.draw_timeline)
 
 
 def targets(results: SweepResults) -> list[Data]:
@@ -159,7 +154,7 @@ def _timeline(results: SweepResults) -> Data:
             end = trial.started + (trial.seconds or 0.0) if trial.ended is None else trial.ended
             spans[trial.number] = (trial.started, max(end, trial.started), trial.state)
     began = min((start for start, _, _ in spans.values()), default=0.0)
-    slots = slots_of((number, start, end) for number, (start, end, _) in spans.items())
+    slots = plots.slots_of((number, start, end) for number, (start, end, _) in spans.items())
     bars = [
         {"trial": number, "state": state, "slot": slots[number], "start": start - began, "end": end - began}
         for number, (start, end, state) in spans.items()

@@ -3,7 +3,7 @@
 import math
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 from hexlit.accelerate.host import usable_cores
 from hexlit.errors import UsageError
 from hexlit.files import read_json
+from hexlit.reporting.run_files import flat
 from hexlit.settings import RANGE, check_number
 from hexlit.tuning.config import DIRECTION_OF_MODE, OptunaSweeperConf, SweepConfig, directions_of
 from hexlit.tuning.samplers import build_pruner, plain
@@ -29,25 +30,13 @@ if TYPE_CHECKING:
 VERSION = 1
 
 _OF_THE_PARENT = (
-    "hydra.sweeper.storage",
-    "hydra.mode",
-    "hydra.run",
-    "hydra.sweep",
-    "hydra.launcher",
-    "hydra/launcher",
-    "hydra.job.num",
+    *("hydra.sweeper.storage", "hydra.mode", "hydra.run", "hydra.sweep"),
+    *("hydra.launcher", "hydra/launcher", "hydra.job.num"),
 )
 """Hydra's settings for the sweep itself, left out of its trials (`hydra.sweeper` does no harm there)."""
 _OF_ONE_SESSION = (
-    "storage",
-    "sweep.resume",
-    "sweep.join",
-    "sweep.storage_timeout",
-    "n_trials",
-    "n_jobs",
-    "timeout",
-    "max_failure_rate",
-    "hydra.sweep.dir",
+    *("storage", "sweep.resume", "sweep.join", "sweep.storage_timeout", "n_trials", "n_jobs"),
+    *("timeout", "max_failure_rate", "hydra.sweep.dir"),
 )
 """Settings that may differ between the command that continues a sweep and the one that began it."""
 _OF_THE_MACHINE = ("accelerator", "logger", "data.path")
@@ -316,15 +305,6 @@ def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list
     recipe = [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
     without = [line for line in fixed_overrides(fixed) if not line.startswith(("sweep=", "sweep."))]
     bare = loader.load_configuration(str(config.hydra.job.config_name), [*without, *recipe, "sweep=none"], RunMode.RUN)
-    before, after = (dict(_values(OmegaConf.to_container(one, resolve=False))) for one in (bare, config))
+    before, after = (dict(flat(OmegaConf.to_container(one, resolve=False))) for one in (bare, config))
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     return recipe + [render(key, value) for key, value in changed.items() if not key.startswith(("hydra.", "sweep."))]
-
-
-def _values(node: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of a configuration by its dotted key, as it is written."""
-    for name, value in node.items():
-        if isinstance(value, dict):
-            yield from _values(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

@@ -59,7 +59,7 @@ def register() -> None:
     OptunaSweeper.__module__ = _ALIAS
     # Launchers send Hydra's list of plugins to other processes. These know the second name only after they have
     # imported this module.
-    copyreg.pickle(_PluginType, _reduce)
+    copyreg.pickle(_PluginType, lambda _: (registered, ()))
     Plugins.instance().register(OptunaSweeper)
     store = ConfigStore.instance()
     target = f"{_ALIAS}.{OptunaSweeper.__name__}"
@@ -70,7 +70,3 @@ def registered() -> type[OptunaSweeper]:
     """The plugin's class, registered in this process."""
     register()
     return OptunaSweeper
-
-
-def _reduce(_: type) -> tuple[Any, tuple[()]]:
-    return registered, ()

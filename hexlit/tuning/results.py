@@ -44,11 +44,6 @@ class Objective:
     name: str
     direction: str
 
-    @property
-    def is_total_loss(self) -> bool:
-        """Whether it is a total of losses, whose weights may differ from trial to trial."""
-        return self.name == "loss" or self.name.endswith(".loss")
-
     def signed(self, value: float) -> float:
         """`value` so that less is better."""
         return value if self.direction == MINIMIZE else -value
@@ -89,7 +84,7 @@ def rank_trials(trials: Sequence[TrialResult], objectives: Sequence[Objective], 
         if trial.values and len(trial.values) == len(objectives) and all(map(math.isfinite, trial.values))
     }
     first, by = objectives[0], OBJECTIVE
-    totals = [objective.name for objective in objectives if objective.is_total_loss]
+    totals = [one.name for one in objectives if f".{one.name}".endswith(".loss")]  # weighted by each trial
     differ = f"the weights within {' and '.join(totals)} may differ from trial to trial"
     if len(objectives) > 1:
         by = PARETO
@@ -122,17 +117,6 @@ def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
     if ranking.by == COMPARABLE:
         return trial.comparable if trial.state == COMPLETE else None
     return trial.values[0] if trial.values else None
-
-
-def time_saved(trials: Sequence[TrialResult]) -> dict[str, float]:
-    """The time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own seconds per epoch.
-
-    A trial that knows the cost of its start and its time budget reports its own estimate. `saved_seconds` is the sum
-    over `estimated_trials` pruned trials; the epochs or the seconds of `unknown_trials` more are not known.
-    """
-    pruned = [_saved(trial) for trial in trials if trial.state == PRUNED]
-    known = [seconds for seconds in pruned if seconds is not None]
-    return {"saved_seconds": sum(known), "estimated_trials": len(known), "unknown_trials": len(pruned) - len(known)}
 
 
 def _saved(trial: TrialResult) -> float | None:
@@ -185,8 +169,14 @@ class SweepResults:
 
     @property
     def pruning(self) -> dict[str, float]:
-        """See `time_saved`."""
-        return time_saved(self.trials)
+        """The time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own seconds per epoch.
+
+        A trial that knows the cost of its start and its time budget reports its own estimate. `saved_seconds` is the
+        sum over `estimated_trials` pruned trials; the epochs or the seconds of `unknown_trials` more are not known.
+        """
+        pruned = [trial for trial in self.trials if trial.state == PRUNED]
+        known = [seconds for trial in pruned if (seconds := _saved(trial)) is not None]
+        return {"saved_seconds": sum(known), "estimated_trials": len(known), "unknown_trials": len(pruned) - len(known)}
 
     @property
     def progress(self) -> dict[str, Any]:

@@ -13,11 +13,9 @@ from hexlit.errors import UsageError
 from hexlit.tuning.space import grid_of
 
 if TYPE_CHECKING:
-    from optuna import Study
     from optuna.distributions import BaseDistribution
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
-    from optuna.trial import FrozenTrial
 
 
 def plain(config: Any) -> Any:
@@ -44,42 +42,11 @@ def build_sampler(
         goes_on = node["_target_"].endswith((".QMCSampler", ".GridSampler"))
         settings["seed"] = start if goes_on else (start + trials_before) % 2**32
     if node["_target_"].endswith(".GridSampler"):
-        return _grid_sampler(grid_of(dict(space)), settings.get("seed"))
+        from hexlit.tuning.study import grid_sampler
+
+        return grid_sampler(grid_of(space), settings.get("seed"))
     sampler: BaseSampler = _instantiate(settings, "sampler")
     return sampler
-
-
-def _grid_sampler(grid: Mapping[str, list[Any]], seed: int | None) -> "BaseSampler":
-    from optuna.samplers import GridSampler
-
-    from hexlit.tuning.study import RETRY_OF, originals
-
-    class PositionalGrid(GridSampler):
-        """A grid shared by processes: a trial takes the first point that no trial before it has.
-
-        The sweep watches for the end, since a sampler cannot stop a study that runs in other processes.
-        """
-
-        def before_trial(self, study: "Study", trial: "FrozenTrial") -> None:
-            trials = study.get_trials(deepcopy=False)
-            by_number = {one.number: one for one in trials}
-            own = trial
-            while RETRY_OF in own.user_attrs:
-                own = by_number[own.user_attrs[RETRY_OF]]
-            taken: set[int] = set()
-            point = 0
-            for one in originals(trials):
-                if one.number <= own.number:
-                    free = next((number for number in range(len(self._all_grids)) if number not in taken), 0)
-                    point = one.system_attrs.get("grid_id", free)
-                    taken.add(point)
-            study._storage.set_trial_system_attr(trial._trial_id, "search_space", self._search_space)
-            study._storage.set_trial_system_attr(trial._trial_id, "grid_id", point)
-
-        def after_trial(self, *_: Any) -> None:
-            """Do nothing."""
-
-    return PositionalGrid(grid, seed=seed)
 
 
 def build_pruner(config: Any) -> "BasePruner":

@@ -42,13 +42,8 @@ _OF_SQLITE = {"timeout": 60}
 """Seconds that a process waits for others to finish with an SQLite file."""
 _SILENT = 60
 """Seconds of silence that make a server count as gone."""
-_OF_LIBPQ = {
-    "connect_timeout": 5,
-    "keepalives_idle": _SILENT // 2,
-    "keepalives_interval": 10,
-    "keepalives_count": 3,
-    "tcp_user_timeout": _SILENT * 1000,
-}
+_OF_LIBPQ = {"connect_timeout": 5, "keepalives_idle": _SILENT // 2, "keepalives_interval": 10, "keepalives_count": 3}
+_OF_LIBPQ["tcp_user_timeout"] = _SILENT * 1000
 _OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IGNORECASE)
 _TRIES = 20
 _PAUSE = 0.5

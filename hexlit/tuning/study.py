@@ -3,6 +3,9 @@
 Processes share a study without locks, by the numbers that its storage gives. A trial that repeats an interrupted one
 has its number as `retry_of`. A trial begins if fewer than `n_trials` trials that are no repeats have lower numbers, or
 if it is the first repeat of its trial. Any other one is surplus: two processes have begun it at once.
+
+Optuna's private names stand here alone. Its public ones can only begin a trial by asking the sampler, whose trial is
+then visible before it is known to be watched, or a repeat; and they cannot change the trial of another process.
 """
 
 import contextlib
@@ -148,10 +151,20 @@ def is_watched(trial: "FrozenTrial") -> bool:
     return bool(time.time() - watcher["seen"] < PRESUMED_DEAD)
 
 
-def record_heartbeat(study: "Study", trial_id: int) -> None:
+def storage_id(trial: "Trial") -> int:
+    """Number of the trial in its storage."""
+    return trial._trial_id
+
+
+def record_of(study: "Study", trial: "Trial") -> "FrozenTrial":
+    """The study's present record of `trial`."""
+    return study._storage.get_trial(trial._trial_id)
+
+
+def record_heartbeat(study: "Study", trial: "Trial") -> None:
     """Record that this process watches over the trial; a trial that has just ended needs no record."""
     with contextlib.suppress(UpdateFinishedTrialError):
-        study._storage.set_trial_user_attr(trial_id, WATCHER, watcher_now())
+        trial.set_user_attr(WATCHER, watcher_now())
 
 
 def is_interrupted(trial: "FrozenTrial") -> bool:
@@ -239,3 +252,32 @@ def _to_repeat(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
     """The interrupted trials that no trial repeats."""
     done_again = {trial.user_attrs.get(RETRY_OF) for trial in trials if trial.state.name != "WAITING"}
     return [trial for trial in trials if is_interrupted(trial) and trial.number not in done_again]
+
+
+def grid_sampler(grid: Mapping[str, list[Any]], seed: int | None) -> "BaseSampler":
+    """A sampler of the points of `grid`, shared by processes: a trial takes the first that no trial before it has.
+
+    The sweep watches for the end, since a sampler cannot stop a study that runs in other processes.
+    """
+    from optuna.samplers import GridSampler
+
+    class PositionalGrid(GridSampler):
+        def before_trial(self, study: "Study", trial: "FrozenTrial") -> None:
+            trials = study.get_trials(deepcopy=False)
+            own = trial
+            while RETRY_OF in own.user_attrs:
+                own = trials[own.user_attrs[RETRY_OF]]
+            taken: set[int] = set()
+            point = 0
+            for one in originals(trials):
+                if one.number <= own.number:
+                    free = next((number for number in range(len(self._all_grids)) if number not in taken), 0)
+                    point = one.system_attrs.get("grid_id", free)
+                    taken.add(point)
+            for name, value in (("search_space", self._search_space), ("grid_id", point)):
+                study._storage.set_trial_system_attr(trial._trial_id, name, value)
+
+        def after_trial(self, *_: Any) -> None:
+            """Do nothing."""
+
+    return PositionalGrid(grid, seed=seed)

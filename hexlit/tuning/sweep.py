@@ -24,7 +24,8 @@ from hexlit.interruption import says_how_to_continue
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
-from hexlit.tuning.attempts import Attempts, noted
+from hexlit.tuning import study as studies
+from hexlit.tuning.attempts import Attempts
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.processes import SLURM, Attempt, clean
 from hexlit.tuning.result_files import as_document, write_results
@@ -32,17 +33,6 @@ from hexlit.tuning.results import read_results
 from hexlit.tuning.samplers import build_sampler
 from hexlit.tuning.space import render
 from hexlit.tuning.storage import STORAGE_VARIABLE, Retry, StorageGoneError, hidden_password
-from hexlit.tuning.study import (
-    HEARTBEAT,
-    begin_trial,
-    counts,
-    create_study,
-    interrupt,
-    interrupt_abandoned,
-    is_interrupted,
-    may_begin,
-    record_heartbeat,
-)
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
 from hexlit.tuning.trial import first_line, named
@@ -134,7 +124,7 @@ class SweepSession:
     def _open(self) -> Study:
         plan, node = self._plan, self._plan.settings.sampler
         sampler = build_sampler(node, plan.space, seed=plan.seed)
-        study = create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
+        study = studies.create_study(plan, sampler, Retry(plan.judged.storage_timeout, ended=self._stop))
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
             before += int(plan.sweep_id, 16)  # so that two processes that join at once draw differently
@@ -143,7 +133,7 @@ class SweepSession:
         return study
 
     def _interrupt_abandoned(self) -> None:
-        abandoned = interrupt_abandoned(self._study)
+        abandoned = studies.interrupt_abandoned(self._study)
         for trial in abandoned:
             clean(self._plan.folder / Path(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")).name)
         if abandoned:
@@ -173,10 +163,10 @@ class SweepSession:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
                     news = [self._settle(running.pop(future), future.result()) for future in ended]
-                    if time.monotonic() - heartbeat > HEARTBEAT:
+                    if time.monotonic() - heartbeat > studies.HEARTBEAT:
                         heartbeat = time.monotonic()
                         for trial in running.values():
-                            record_heartbeat(self._study, trial._trial_id)
+                            studies.record_heartbeat(self._study, trial)
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials", len(running))
@@ -192,14 +182,14 @@ class SweepSession:
         """A trial that begins now, with its task overrides; None when no trial begins."""
         plan, settings = self._plan, self._plan.settings
         trials = self._study.get_trials(deepcopy=False)
-        if not may_begin(trials, settings.n_trials):
+        if not studies.may_begin(trials, settings.n_trials):
             return None
         if settings.timeout is not None and time.monotonic() - self._began > settings.timeout:
             return None
-        if self._too_many_failed([trial for trial in trials if counts(trial)]) or not self._attempts.room():
+        if self._too_many_failed([trial for trial in trials if studies.counts(trial)]) or not self._attempts.room():
             return None
         try:
-            trial = begin_trial(self._study, plan.space, settings.n_trials)
+            trial = studies.begin_trial(self._study, plan.space, settings.n_trials)
         except (TypeError, ValueError) as error:
             raise UsageError(f"hydra.sweeper.params: {first_line(error)} (the space the study began with?)") from error
         if trial is None:
@@ -208,7 +198,7 @@ class SweepSession:
             if plan.custom is not None:
                 plan.custom(self._config, trial)
         except BaseException as error:  # foreign code may raise anything
-            interrupt(self._study, trial)
+            studies.interrupt(self._study, trial)
             if not isinstance(error, Exception):
                 raise
             raise UsageError(f"hydra.sweeper.custom_search_space: {named(error)}") from error
@@ -222,10 +212,10 @@ class SweepSession:
 
     def _settle(self, trial: Trial, attempt: Attempt) -> str:
         """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
-        known = noted(self._study, trial)
+        known = studies.record_of(self._study, trial)
         if known.state == TrialState.RUNNING:
             if attempt.interrupted:
-                interrupt(self._study, trial)
+                studies.interrupt(self._study, trial)
             else:
                 own, seen = known.user_attrs.get("failure"), attempt.failure
                 if not own or (seen is not None and not seen.startswith("exit code")):  # it was ended from outside
@@ -235,7 +225,7 @@ class SweepSession:
                 for name, value in facts.items():
                     trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
-        return outcome(noted(self._study, trial), self._plan.objectives)
+        return outcome(studies.record_of(self._study, trial), self._plan.objectives)
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""
@@ -259,7 +249,7 @@ class SweepSession:
             log.warning("%s: the results are not up to date (%s)", self._plan.folder, error.strerror)
 
     def _verdict(self) -> float | list[float]:
-        trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
+        trials = [trial for trial in self._study.get_trials(deepcopy=False) if studies.counts(trial)]
         failed = [trial for trial in trials if trial.state == TrialState.FAIL]
         if self._too_many_failed(trials) or not any(trial.state == TrialState.COMPLETE for trial in trials):
             last = f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}" if failed else "none failed"
@@ -283,12 +273,9 @@ def _without_password(config: DictConfig) -> DictConfig:
     """The configuration without the password, so that it may be saved."""
     shown = config.copy()
     if config.hydra.sweeper.storage is not None:
-        lines = [str(line) for line in config.hydra.overrides.hydra]
         with open_dict(shown), read_write(shown):
             shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
-            shown.hydra.overrides.hydra = [
-                hidden_password(line) for line in lines if not line.lstrip("+").startswith("hydra.sweeper.storage=")
-            ]
+            shown.hydra.overrides.hydra = [hidden_password(str(line)) for line in config.hydra.overrides.hydra]
     return shown
 
 
@@ -299,5 +286,5 @@ def outcome(trial: FrozenTrial, objectives: Sequence[str]) -> str:
     elif trial.state == TrialState.PRUNED:
         told = f"pruned after {trial.user_attrs.get('epochs', '?')} epochs"
     else:
-        told = "interrupted" if is_interrupted(trial) else f"failed, {trial.user_attrs.get('failure')}"
+        told = "interrupted" if studies.is_interrupted(trial) else f"failed, {trial.user_attrs.get('failure')}"
     return f"trial {trial.number}: {told}"

@@ -272,7 +272,7 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
 
     noted = trial.user_attrs
     path = folder / (Path(str(noted.get("folder") or "")).name or f"trial-{trial.number:03d}")
-    runs = run_folders(path)
+    runs = sorted(one for one in path.glob("seed-*") if one.is_dir()) or [path]  # one for each seed, or its own
     started, ended = (None if at is None else at.timestamp() for at in (trial.datetime_start, trial.datetime_complete))
     state = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING)
     if is_interrupted(trial) or (
@@ -333,11 +333,6 @@ def trials_of_jobs(
         )
         trials.append(_with_runs(known, [run], facts.comparable, {}))
     return trials
-
-
-def run_folders(folder: Path) -> list[Path]:
-    """The folders of a trial's runs: one for each seed, or its own."""
-    return sorted(path for path in folder.glob("seed-*") if path.is_dir()) or [folder]
 
 
 def _with_runs(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate.autotune_cache import cached_choice, choices_file, fastest
+from hexlit.accelerate.autotune_cache import cached_choice, choices_file
 
 NAMES = ("own", "other")
 
@@ -62,16 +62,3 @@ def test_where_nothing_can_be_remembered_the_first_is_taken_unmeasured(
     with caplog.at_level(logging.WARNING):
         assert cached_choice("key", NAMES, never) == "own"
     assert "cannot be written" in caplog.records[0].getMessage()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        ({"own": 1.0, "other": 0.9}, "other"),
-        ({"own": 1.0, "other": 0.97}, "own"),
-        ({"other": 1.0}, "other"),
-        ({}, "own"),
-    ],
-)
-def test_a_small_difference_keeps_the_first(seconds: dict[str, float], expected: str) -> None:
-    assert fastest(NAMES, seconds) == expected

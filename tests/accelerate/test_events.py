@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate.events import events_for, on_its_way
+from hexlit.accelerate.events import Events, on_its_way
 from tests.pretended_device import CloseEvent
 
 
@@ -27,7 +27,7 @@ def test_device_times_are_those_between_events_and_wait_only_once(monkeypatch: p
 
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
-    events = events_for(torch.device("cuda:0"))
+    events = Events(torch.device("cuda:0"))
     instants = [events.record() for _ in range(3)]
     assert waited == []
     assert events.between(instants) == [0.010, 0.020]
@@ -43,7 +43,7 @@ def test_a_number_on_its_way_arrives() -> None:
 def test_the_cpu_and_mps_are_timed_by_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events of mps raise where they are close together; `CloseEvent` does so."""
     monkeypatch.setattr("torch.mps.event.Event", CloseEvent)
-    events = events_for(torch.device(device))
+    events = Events(torch.device(device))
     start = time.perf_counter()
     first = events.record()
     time.sleep(0.02)

@@ -9,6 +9,7 @@ import torch
 from hexlit.accelerate import device as device_module
 from hexlit.accelerate import inspection, precision
 from hexlit.accelerate.inspection import OF_A_DEVICE, inspect_machine
+from tests.accelerate.test_device import Machine
 
 GIB = 2**30
 WORKS = {"works": True, "reasons": {}}
@@ -29,11 +30,11 @@ class Driver:
         pass
 
 
-class Machine:
+class WholeMachine(Machine):
     """Pretends to be a machine; what is tried on its devices works unless said otherwise."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.patch = monkeypatch
+        super().__init__(monkeypatch)
         self.compiled: list[str] = []
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         monkeypatch.setattr(torch.version, "hip", None)
@@ -45,36 +46,16 @@ class Machine:
         monkeypatch.setattr(inspection, "usable_cores", lambda: 16)
         monkeypatch.setattr(inspection, "free_host_bytes", lambda: 64 * GIB)
         monkeypatch.setattr(precision, "cpu_has_bf16", lambda: False)
-        self.trial_fails("")
         self.has()
 
-    def has(
-        self,
-        *,
-        cuda: int = 0,
-        built: bool = True,
-        bf16: bool = True,
-        mac: str = "",
-        mps: bool = False,
-        driver: str = "",
-    ) -> None:
-        set_ = self.patch.setattr
-        set_(torch.version, "cuda", "13.0" if built and not mac else None)
-        set_(torch.cuda, "is_available", lambda: cuda > 0)
-        set_(torch.cuda, "device_count", lambda: cuda)
-        set_(torch.backends.mps, "is_available", lambda: mps)
-        set_(torch.backends.mps, "is_built", lambda: bool(mac))
-        set_("platform.mac_ver", lambda: (mac, ("", "", ""), "arm64" if mac else ""))
+    def has(self, *, cuda: int = 0, bf16: bool = True, driver: str = "", **more: Any) -> None:
+        built = more.setdefault("built", "" if more.get("mac") else "13.0")
+        super().has(cuda=cuda, **more)
+        set_ = self.monkeypatch.setattr
         set_(torch.backends.cudnn, "version", lambda: 91002 if built else None)
         set_(precision, "cuda_has_bf16", lambda device: bf16)
         set_(inspection, "Nvml", lambda visible: Driver(driver, cuda or 1))
-
-    def trial_fails(self, kind: str) -> None:
-        def failure(device: torch.device) -> str:
-            return "kernel image is invalid" if device.type == kind else ""
-
-        self.patch.setattr(inspection, "trial_failure", failure)
-        self.patch.setattr(device_module, "trial_failure", failure)
+        set_(inspection, "trial_failure", device_module.trial_failure)
 
     def look(self, compile: bool = True) -> dict[str, Any]:
         return inspect_machine(compile=compile, fused_obstacle=lambda: "")
@@ -85,8 +66,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    return Machine(monkeypatch)
+def machine(monkeypatch: pytest.MonkeyPatch) -> WholeMachine:
+    return WholeMachine(monkeypatch)
 
 
 def device(found: dict[str, Any], name: str) -> dict[str, Any]:
@@ -114,7 +95,7 @@ def nulls_without_reason(value: Any, path: str = "") -> list[str]:
 @pytest.mark.parametrize(
     "facts",
     [
-        {"built": False, "driver": "no NVIDIA driver"},
+        {"built": "", "driver": "no NVIDIA driver"},
         {"driver": "no NVIDIA driver"},
         {"cuda": 2},
         {"cuda": 1, "bf16": False},
@@ -123,7 +104,7 @@ def nulls_without_reason(value: Any, path: str = "") -> list[str]:
     ],
 )
 def test_the_schema_is_the_same_everywhere_and_every_null_has_its_reason(
-    facts: dict[str, Any], machine: Machine
+    facts: dict[str, Any], machine: WholeMachine
 ) -> None:
     machine.has(**facts)
     report = json.loads(json.dumps(machine.look(False), allow_nan=False))
@@ -138,7 +119,7 @@ def test_the_schema_is_the_same_everywhere_and_every_null_has_its_reason(
 
 
 @pytest.mark.row("A4")
-def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: Machine) -> None:
+def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: WholeMachine) -> None:
     machine.has(mac="14.5", mps=True, driver="no NVIDIA driver")
     found = machine.look()
     mps = device(found, "mps")
@@ -154,7 +135,7 @@ def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: Machine) -> None:
 @pytest.mark.row("A6")
 @pytest.mark.parametrize(("bf16", "trains", "evaluates"), [(True, "bf16-mixed", "bf16"), (False, "16-mixed", "fp16")])
 def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
-    bf16: bool, trains: str, evaluates: str, machine: Machine
+    bf16: bool, trains: str, evaluates: str, machine: WholeMachine
 ) -> None:
     machine.has(cuda=1, bf16=bf16)
     found = machine.look()
@@ -171,7 +152,7 @@ def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
 
 
 @pytest.mark.row("A4")
-def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machine: Machine) -> None:
+def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machine: WholeMachine) -> None:
     machine.has(cuda=3)
     found = machine.look()
     assert [device["device"] for device in found["devices"]] == ["cpu", "cuda:0", "cuda:1", "cuda:2", "mps"]
@@ -181,31 +162,10 @@ def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machin
     assert (last["works"], last["reasons"]["works"]) == (None, "not tried: the same card as cuda:0")
 
 
-@pytest.mark.row("A4")
-def test_a_missing_driver_is_the_reason_that_cuda_is_not_there(machine: Machine) -> None:
-    machine.has(driver="no NVIDIA driver")
-    found = machine.look()
-    why = device(found, "cuda")["reasons"]["available"]
-    assert "no CUDA device or driver is found" in why
-    assert why.endswith("(no NVIDIA driver)")
-    assert (found["versions"]["driver"], found["reasons"]["driver"]) == (None, "no NVIDIA driver")
-    assert found["auto"]["device"] == "cpu"
-
-
-@pytest.mark.row("A4")
-def test_a_card_that_this_torch_cannot_use_is_named(machine: Machine) -> None:
-    """A CPU build of torch on a machine with a card."""
-    machine.has(built=False)
-    why = device(machine.look(), "cuda")["reasons"]["available"]
-    assert "built without CUDA" in why
-    assert why.endswith("(the NVIDIA driver 580.65 sees NVIDIA H200)")
-
-
 @pytest.mark.row("A2")
 @pytest.mark.row("A4")
-def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: Machine) -> None:
-    machine.has(cuda=1)
-    machine.trial_fails("cuda")
+def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: WholeMachine) -> None:
+    machine.has(cuda=1, fails="cuda")
     found = machine.look()
     card = device(found, "cuda:0")
     assert (card["available"], card["smoke"], card["reasons"]["smoke"]) == (True, False, "kernel image is invalid")
@@ -215,13 +175,13 @@ def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: M
 
 
 @pytest.mark.row("A4")
-def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machine: Machine) -> None:
+def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machine: WholeMachine) -> None:
 
     def fail(*arguments: object) -> Any:
         raise OSError("sysctl: no such file")
 
-    machine.patch.setattr(inspection, "device_name", fail)
-    machine.patch.setattr(inspection, "total_and_free_bytes", fail)
+    machine.monkeypatch.setattr(inspection, "device_name", fail)
+    machine.monkeypatch.setattr(inspection, "total_and_free_bytes", fail)
     cpu = device(inspect_machine(compile=False, fused_obstacle=fail), "cpu")
     assert (cpu["name"], cpu["memory_total_bytes"], cpu["memory_free_bytes"], cpu["fused"]) == (None,) * 4
     for name in ("name", "memory_total_bytes", "memory_free_bytes", "fused"):
@@ -229,10 +189,3 @@ def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machi
     assert cpu["smoke"]
     assert cpu["compile"] is not None
     assert cpu["compile"]["reasons"]["works"] == "not tried: compile=false"
-
-
-@pytest.mark.row("A4")
-@pytest.mark.row("C21")
-def test_fused_operators_that_cannot_be_used_are_told(machine: Machine) -> None:
-    cpu = device(inspect_machine(compile=False, fused_obstacle=lambda: "this torch is built without oneDNN"), "cpu")
-    assert (cpu["fused"], cpu["reasons"]["fused"]) == (False, "this torch is built without oneDNN")

@@ -11,14 +11,11 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from hexlit.accelerate import profile
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.loaders import loader_settings, loading_lines, make_loader
+from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
-
-CPU, CUDA = torch.device("cpu"), torch.device("cuda:0")
+from tests.accelerate.test_profile import CPU, CUDA, profile_on
 
 
 class Numbers(Dataset[Tensor]):
@@ -32,31 +29,31 @@ class Numbers(Dataset[Tensor]):
 
 
 def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: Any) -> DeviceProfile:
-    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: device)
     monkeypatch.setattr("hexlit.accelerate.precision.cuda_has_bf16", lambda device: True)
-    return build_profile(AcceleratorConfig(**fields))
+    return profile_on(device, monkeypatch, **fields)
 
 
 @pytest.mark.row("A9")
 def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch refuses a prefetch factor there."""
-    assert loader_settings(made(monkeypatch)) == {"num_workers": 0, "pin_memory": False}
-    assert loader_settings(made(monkeypatch, workers=0, prefetch=4)) == {"num_workers": 0, "pin_memory": False}
+    loader = make_loader(Numbers(), made(monkeypatch, workers=0, prefetch=4))
+    assert (loader.num_workers, loader.prefetch_factor, loader.persistent_workers) == (0, None, False)
 
 
 @pytest.mark.row("A9")
 @pytest.mark.row("C6")
 def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork would carry a live CUDA into the process."""
-    assert loader_settings(made(monkeypatch, CUDA, workers=3)) == {
-        "num_workers": 3,
-        "pin_memory": True,
-        "prefetch_factor": 2,
-        "persistent_workers": True,
-        "multiprocessing_context": "spawn",
-    }
-    settings = loader_settings(made(monkeypatch, CUDA, workers=1, prefetch=5, persistent_workers=False))
-    assert (settings["prefetch_factor"], settings["persistent_workers"]) == (5, False)
+    loader = make_loader(Numbers(), made(monkeypatch, CUDA, workers=3))
+    assert (loader.num_workers, loader.pin_memory, loader.prefetch_factor, loader.persistent_workers) == (
+        3,
+        True,
+        2,
+        True,
+    )
+    assert loader.multiprocessing_context.get_start_method() == "spawn"
+    loader = make_loader(Numbers(), made(monkeypatch, CUDA, workers=1, prefetch=5, persistent_workers=False))
+    assert (loader.prefetch_factor, loader.persistent_workers) == (5, False)
 
 
 @pytest.mark.row("A9")
@@ -102,22 +99,3 @@ def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(monkey
     terminal = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
     monkeypatch.setitem(sys.modules, "IPython", terminal)
     assert defaults("mps", monkeypatch).workers == 4
-
-
-def test_persistent_workers_need_workers_those_of_the_task_included(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert defaults("mps", monkeypatch, persistent_workers=True).persistent_workers
-    with pytest.raises(UsageError, match="accelerator.persistent_workers=true: there are no loading processes"):
-        defaults("cpu", monkeypatch, persistent_workers=True)
-
-
-@pytest.mark.row("B5")
-def test_a_run_says_its_device_and_how_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "\n".join(loading_lines(defaults("mps", monkeypatch))) == (
-        "Device: mps\n"
-        "DataLoader Configuration for MPS:\n"
-        "  Training Batch Size: 64\n"
-        "  Evaluation Batch Size: 64\n"
-        "  Number of Workers: 4\n"
-        "  Pin Memory: False"
-    )
-    assert "  Pin Memory: True" in loading_lines(defaults("cuda", monkeypatch))

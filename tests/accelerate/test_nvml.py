@@ -177,10 +177,3 @@ def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     assert Nvml("0").usage({7})[0] == 3 * GIB
     held, _, reasons = Nvml("0").usage({1})
     assert (held, reasons) == (None, {"device_bytes": "the driver does not tell the memory of these processes"})
-
-
-def test_closing_lets_go_of_the_driver_once(driver: Driver) -> None:
-    found = Nvml()
-    found.close()
-    found.close()
-    assert (driver.open, found.free_bytes(), found.reason) == (0, [], "closed")

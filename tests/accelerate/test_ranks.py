@@ -50,16 +50,9 @@ def test_a_process_alone(environment: dict[str, str]) -> None:
     assert (ALONE.writes, ALONE.several, ALONE.threads(7)) == (True, False, 7)
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"RANK": "x"}, "RANK=x: a whole number is expected"),
-        ({"WORLD_SIZE": "7"}, "7 ranks, 2 of them here: every machine needs as many"),
-    ],
-)
-def test_what_cannot_be_is_refused(changed: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        ranks(TORCHRUN | changed)
+def test_machines_with_different_numbers_of_ranks_are_refused() -> None:
+    with pytest.raises(UsageError, match="7 ranks, 2 of them here: every machine needs as many"):
+        ranks(TORCHRUN | {"WORLD_SIZE": "7"})
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 64])

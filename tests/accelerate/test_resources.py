@@ -1,14 +1,12 @@
 """A tree of processes is measured from outside: the target's figures, never the measurer's own."""
 
-import csv
-import logging
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,32 +15,14 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from hexlit.accelerate.machine import (
-    COLUMNS,
-    Nvml,
-    ProcessTree,
-    ResourceSample,
-    ResourceSampler,
-    recommended_trials,
-)
+from hexlit.accelerate.machine import COLUMNS, Nvml, ProcessTree, ResourceSample, ResourceSampler, recommended_trials
 from hexlit.errors import UsageError
+from tests.training.trainers import rows_of
 
 MIB = 2**20
 SPINS = "print('ready', flush=True)\nwhile True: pass"
 SLEEPS = "print('ready', flush=True); import time; time.sleep(60)"
 HOLDS = "room = b'x' * (200 * 2**20); print('ready', flush=True); import time; time.sleep(60)"
-PARENT = """
-import subprocess, sys
-children = [subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) for _ in range(2)]
-print("ready", flush=True)
-for line in sys.stdin:
-    if line == "burn\\n":
-        program = "import time\\nwhile time.process_time() < 0.5: pass"
-        subprocess.run([sys.executable, "-c", program])
-    elif line == "end\\n":
-        children.pop().communicate(b"\\n")
-    print("done", flush=True)
-"""
 GRANDPARENT = """
 import subprocess, sys
 inner = "import time; time.sleep(60)"
@@ -101,41 +81,12 @@ def test_the_target_s_processor_time_is_measured_while_the_measurer_idles() -> N
 
 
 @pytest.mark.row("D17")
-def test_the_measurer_s_own_work_is_not_the_target_s() -> None:
-    """A monitor once measured its own process."""
-    with child(SLEEPS) as target:
-        tree = ProcessTree(target.pid)
-        tree.sample()
-        until = time.process_time() + 0.5
-        while time.process_time() < until:
-            pass
-        sample = tree.sample()
-    assert sample.cpu_percent is not None
-    assert sample.cpu_percent < 10
-    assert sample.host_bytes is not None
-    assert sample.host_bytes < psutil.Process().memory_info().rss
-
-
-@pytest.mark.row("D17")
 def test_memory_is_what_the_target_holds() -> None:
     with child(SLEEPS) as small, child(HOLDS) as large:
         without, with_room = ProcessTree(small.pid).sample(), ProcessTree(large.pid).sample()
     assert without.host_bytes is not None
     assert with_room.host_bytes is not None
     assert with_room.host_bytes - without.host_bytes == pytest.approx(200 * MIB, abs=10 * MIB)
-
-
-@pytest.mark.row("D17")
-def test_children_count_while_they_live() -> None:
-    with child(PARENT) as target:
-        tree = ProcessTree(target.pid)
-        assert tree.sample().processes == 3
-        tell(target, "end")
-        time.sleep(0.1)
-        sample = tree.sample()
-        assert sample.processes == 2
-        assert sample.cpu_percent is not None
-        assert sample.cpu_percent < 50  # what the ended child spent before is not counted again
 
 
 @pytest.mark.row("D17")
@@ -162,25 +113,6 @@ def test_a_dead_root_is_our_own_exception() -> None:
         target.wait()
         with pytest.raises(psutil.NoSuchProcess):
             ProcessTree(target.pid)
-
-
-class Locked:
-    """A process of somebody else, on a system that keeps its figures from others."""
-
-    pid = 77
-    oneshot = nullcontext
-
-    def status(self) -> None:
-        raise psutil.AccessDenied(self.pid)
-
-
-@pytest.mark.row("D17")
-def test_what_may_not_be_looked_into_is_none_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = ProcessTree(os.getpid())
-    monkeypatch.setattr(tree, "_members", lambda: {tree._root, Locked()})
-    sample = tree.sample()
-    assert (sample.host_bytes, sample.cpu_percent, sample.processes) == (None, None, 2)
-    assert sample.reasons["host_bytes"] == "no permission to look into process 77"
 
 
 @pytest.mark.row("D17")
@@ -228,30 +160,11 @@ def sampler(tree: Tree, interval: float = 0.02, **arguments: Any) -> ResourceSam
     return ResourceSampler(cast(ProcessTree, tree), interval, **arguments)
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def wait_for(condition: Any) -> None:
     until = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.005)
-
-
-@pytest.mark.row("D17")
-def test_the_sampler_samples_every_interval_until_it_is_stopped() -> None:
-    start = time.monotonic()
-    with sampler(Tree(), 0.05) as running:
-        time.sleep(0.52)
-    taken = len(running.samples)
-    assert (
-        3 <= taken <= (time.monotonic() - start) / 0.05 + 2
-    )  # the first and the last; fewer where the machine is busy
-    time.sleep(0.1)
-    assert len(running.samples) == taken
-    assert not running.ended.is_set()
 
 
 @pytest.mark.row("D17")
@@ -270,7 +183,7 @@ def test_the_table_has_a_header_and_whole_rows_at_every_instant(tmp_path: Path) 
             text = path.read_text()
             assert text.startswith(",".join(COLUMNS) + "\n")
             assert text.endswith("\n")
-    found = rows(path)
+    found = rows_of(path)
     assert len(found) == len(running.samples)
     assert (found[0]["cpu_percent"], found[0]["host_bytes"], found[0]["device_bytes"]) == ("", "1000", "")
     assert found[1]["not_measured"] == "device_bytes: no driver, or none; device_utilisation: no driver, or none"
@@ -285,7 +198,7 @@ def test_a_table_is_continued_and_a_torn_row_is_cut_off(tmp_path: Path) -> None:
         file.write("17.0,3,99")
     with sampler(Tree(lives=1), csv_path=path) as running:
         assert running.ended.wait(10)
-    assert [row["processes"] for row in rows(path)] == ["1", "2", "1"]
+    assert [row["processes"] for row in rows_of(path)] == ["1", "2", "1"]
 
 
 def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path) -> None:
@@ -296,20 +209,6 @@ def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path) -> None:
     assert path.read_text() == "mine\n"
     with pytest.raises(UsageError, match="csv=.*: cannot be written"):
         sampler(Tree(), csv_path=tmp_path).__enter__()
-
-
-def test_a_full_disk_ends_the_table_with_one_warning_and_not_the_sampling(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(sample: ResourceSample) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("hexlit.accelerate.machine._row", fail)
-    with caplog.at_level(logging.WARNING), sampler(Tree(lives=5), csv_path=tmp_path / "r.csv") as running:
-        assert running.ended.wait(10)
-    assert len(running.samples) == 5
-    (record,) = caplog.records
-    assert "r.csv is not continued: No space left on device" in record.getMessage()
 
 
 @pytest.mark.row("D17")

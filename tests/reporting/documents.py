@@ -3,11 +3,20 @@
 import base64
 import csv
 import hashlib
+import io
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+
+from hexlit.reporting.page import Page, Section
+from hexlit.reporting.run import print_end
+from hexlit.reporting.run_files import RunFiles
+from hexlit.reporting.text import show
 
 VOID = {"meta", "link", "img", "input", "br", "hr"}
 NASTY = "</script><img src=x onerror=alert(1)>&\"'`${7}"
@@ -77,6 +86,20 @@ def checked(page: str) -> PageReader:
     assert f"script-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
     return reader
+
+
+def shown(page: Page, width: int, *, rows: int | None = None, **settings: Any) -> str:
+    """The text of a page on a console of this width."""
+    file = io.StringIO()
+    show(page, Console(file=file, width=width, **{"highlight": False} | settings), rows=rows)
+    return file.getvalue()
+
+
+def shown_end(summary: Mapping[str, Any], sections: Callable[[RunFiles], Sequence[Section]], width: int) -> str:
+    """The text at the end of the run in `runs/one` on a console of this width."""
+    file = io.StringIO()
+    print_end(Console(file=file, width=width), summary, Path("runs/one"), sections)
+    return file.getvalue()
 
 
 def make_run(folder: Path, *, epochs: int = 3, task: str = "hex", **summary: Any) -> Path:

@@ -4,17 +4,7 @@ import numpy as np
 import pytest
 
 from hexlit.hex.board import GameBoard
-from hexlit.hex.notation import parse_cell
-from hexlit.reporting.board_svg import (
-    CELL,
-    LAST,
-    MARK,
-    CellNote,
-    board_svg,
-    ink_on,
-    share_notes,
-    value_notes,
-)
+from hexlit.reporting.board_svg import CELL, LAST, MARK, CellNote, board_svg, value_notes
 
 SPACE = "{http://www.w3.org/2000/svg}"
 BOARD = GameBoard(4, moves="b2 c3 a4")
@@ -56,15 +46,6 @@ def test_title_and_caption_are_text_whatever_is_in_them_and_fit_on_the_paper() -
     assert float(root.get("width") or 0) > 40 * 5 * 6
 
 
-def test_shares_are_percents_and_the_largest_is_the_darkest() -> None:
-    shares = np.zeros(16)
-    shares[[3, 5, 7]] = 0.7, 0.295, 0.005
-    notes = share_notes(shares)
-    assert {cell: note.text for cell, note in notes.items()} == {3: "70", 5: "30"}
-    assert notes[3].shade == "#d9541eff"
-    assert fills(drawn(notes=notes))[3:5] == [CELL, "#d9541e"]
-
-
 def test_values_have_their_sign_and_two_colours() -> None:
     notes = value_notes({0: 0.994, 1: -1.0, 2: -0.001})
     assert [note.text for note in notes.values()] == ["+99", "-100", "-0"]
@@ -72,10 +53,6 @@ def test_values_have_their_sign_and_two_colours() -> None:
     assert int(blue[5:7], 16) > int(blue[1:3], 16)
     assert int(red[5:7], 16) < int(red[1:3], 16)
     assert neither[7:] == "00"
-
-
-def test_the_ink_reads_on_a_light_and_on_a_dark_cell() -> None:
-    assert ink_on("") != ink_on("#d9541eff") == "#ffffff"
 
 
 @pytest.mark.parametrize("size", [2, 11, 26])
@@ -89,8 +66,3 @@ def test_nothing_is_drawn_outside_the_paper(size: int) -> None:
     ]
     points += [(float(word.get("x") or 0), float(word.get("y") or 0)) for word in root.iter(f"{SPACE}text")]
     assert all(4 < x < width - 4 and 4 < y < height - 4 for x, y in points)
-
-
-def test_cells_are_where_their_names_say() -> None:
-    cell = parse_cell("d1", 4)
-    assert fills(drawn(notes={cell: CellNote(shade="#123456")}))[4] == "#123456"

@@ -1,23 +1,10 @@
 """The display of a text classifier."""
 
-import io
-from pathlib import Path
 from typing import Any
 
-import pytest
-from rich.console import Console
-
-from hexlit.reporting.classification import (
-    ConfusionMatrix,
-    data_lines,
-    draw_confusion,
-    error_table,
-    padding_line,
-    report_sections,
-    score_tables,
-)
+from hexlit.reporting.classification import draw_confusion, error_table, report_sections, score_tables
 from hexlit.reporting.figures import draw
-from hexlit.reporting.run import print_end
+from tests.reporting.documents import shown_end
 
 SCORES = {"accuracy": 0.9, "macro_f1": 0.8, "log_loss": 0.3, "ece": 0.05, "brier": 0.2}
 TEST: dict[str, Any] = {
@@ -38,33 +25,10 @@ DATA: dict[str, Any] = {
 
 
 def test_the_figure_has_the_count_of_every_cell_that_is_not_empty() -> None:
-    content = draw(draw_confusion, ConfusionMatrix(**TEST["confusion"])).decode()
+    content = draw(draw_confusion, TEST["confusion"]).decode()
     assert content.startswith("<?xml")
     assert [content.count(f">{count}<") for count in (2, 6)] == [2, 1]
     assert ">0<" not in content
-
-
-@pytest.mark.parametrize("size", [25, 60])
-def test_many_classes_are_drawn_too(size: int) -> None:
-    names = [f"class number {place}" for place in range(size)]
-    counts = [[int(row == column) for column in range(size)] for row in range(size)]
-    content = draw(draw_confusion, ConfusionMatrix(names, counts)).decode()
-    assert ("class number 7" in content) is (size == 25)
-
-
-@pytest.mark.row("B11")
-def test_the_padding_that_was_saved_is_said() -> None:
-    said = padding_line({"tokens": 600, "fixed_tokens": 1000, "saved": 0.4})
-    assert said == "padding: 600 tokens trained instead of 1,000 with every text filled up to the maximum, 40.0% saved"
-
-
-def test_what_was_dropped_cut_and_read_with_care_is_said() -> None:
-    assert data_lines(DATA) == [
-        "texts: 1,000 of train, 20 of validation, 10 of test; dropped: 3 duplicates (2 of them with "
-        "another label), 1 blank",
-        "cut to 32 tokens: 7 of train",
-        "files that are not UTF-8, read as Latin-1: 1",
-    ]
 
 
 def test_the_network_stands_beside_the_baseline() -> None:
@@ -82,9 +46,7 @@ def test_a_summary_without_a_look_at_the_test_set_says_nothing_of_it() -> None:
     padding = {"tokens": 600, "fixed_tokens": 1000, "saved": 0.4}
     summary = {"data": DATA, "padding": padding, "val": {"accuracy": 0.9}, "best": {"epoch": None}, "wall_seconds": 1.0}
     for test, is_there in (({}, False), ({"test": TEST}, True)):
-        console = Console(file=io.StringIO(), width=200)
-        print_end(console, {**summary, **test}, Path("run"), report_sections)
-        said = console.file.getvalue()  # type: ignore[attr-defined]
+        said = shown_end({**summary, **test}, report_sections, 200)
         assert ("TF-IDF" in said) is is_there
         assert "Validation" in said
         assert "0.9000" in said

@@ -1,13 +1,11 @@
 """The doctor's text for people."""
 
-import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hexlit.reporting.doctor import doctor_page
-from hexlit.reporting.text import show
+from tests.reporting.documents import shown
 
 GIB = 2**30
 
@@ -48,82 +46,27 @@ def report(*devices: dict[str, Any], **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def text(found: dict[str, Any]) -> str:
-    file = io.StringIO()
-    show(doctor_page(found), Console(file=file, width=100, highlight=False))
-    return file.getvalue()
-
-
 def line(found: str, heading: str) -> str:
     return next(row for row in found.splitlines() if row.strip().startswith(heading)).strip()
 
 
 @pytest.mark.row("A4")
 def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
-    shown = text(report(device("cpu", fused=True), device("cuda:0")))
-    assert max(map(len, shown.splitlines())) <= 100
-    assert "accelerator=auto takes cuda:0" in shown
-    assert "4 cores to use, 2 physical · memory: 20.0 GiB of 32.0 GiB available" in shown
-    assert "3 trials side by side, limited by device memory; assumed: 1.00 GiB of memory and 1.00" in shown
-    assert line(shown, "product") == "product     works: 1000x1000 in fp32, off by 2.0e-06 at most"
-    assert "works, in hardware, 4.0 ms a step, 0.50 times fp32's, gradients 0.2% away" in line(shown, "bf16")
-    assert "trains in bf16-mixed, evaluates in bf16" in shown
-    assert "works: 12.3 s to compile, off by 1.0e-07 from eager" in shown
-    assert line(shown, "fused") == "fused       works"
-    assert line(shown, "optuna") == "optuna      – not installed"
-
-
-@pytest.mark.row("A4")
-def test_a_device_that_is_not_there_is_told_why() -> None:
-    shown = text(report(device("mps", available=False, reasons={"available": "macOS 13.6 is too old for MPS"})))
-    assert line(shown, "not there") == "not there   macOS 13.6 is too old for MPS"
-
-
-@pytest.mark.row("A4")
-@pytest.mark.parametrize(
-    ("changes", "heading", "expected"),
-    [
-        ({"smoke": False, "reasons": {"smoke": "bad kernel", "fused": ""}}, "smoke", "fails: bad kernel"),
-        (
-            {"product": {"works": False, "largest_error": None, "reasons": {"works": "lost"}}},
-            "product",
-            "fails: lost",
-        ),
-        (
-            {"precisions": [precision("fp16", works=False, hardware=False, reasons={"works": "refused"})]},
-            "fp16",
-            "fails, not in hardware: refused",
-        ),
-        (
-            {"compile": {"works": False, "seconds": None, "difference": None, "reasons": {"works": "no compiler"}}},
-            "compile",
-            "fails: no compiler",
-        ),
-        (
-            {"compile": {"works": None, "seconds": None, "difference": None, "reasons": {"works": "not tried"}}},
-            "compile",
-            "– not tried",
-        ),
-        ({"fused": False, "reasons": {"fused": "no oneDNN"}}, "fused", "fails: no oneDNN"),
-        (
-            {
-                "name": None,
-                "fused": True,
-                "memory_total_bytes": None,
-                "reasons": {"name": "hidden", "memory_total_bytes": "lost"},
-            },
-            "available",
-            "unknown (hidden) · memory: lost",
-        ),
-    ],
-)
-def test_what_fails_is_a_line_with_its_reason(changes: dict[str, Any], heading: str, expected: str) -> None:
-    assert line(text(report(device("cpu", **changes))), heading).removeprefix(heading).strip() == expected
+    text = shown(doctor_page(report(device("cpu", fused=True), device("cuda:0"))), 100)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "accelerator=auto takes cuda:0" in text
+    assert "4 cores to use, 2 physical · memory: 20.0 GiB of 32.0 GiB available" in text
+    assert "3 trials side by side, limited by device memory; assumed: 1.00 GiB of memory and 1.00" in text
+    assert line(text, "product") == "product     works: 1000x1000 in fp32, off by 2.0e-06 at most"
+    assert "works, in hardware, 4.0 ms a step, 0.50 times fp32's, gradients 0.2% away" in line(text, "bf16")
+    assert "trains in bf16-mixed, evaluates in bf16" in text
+    assert "works: 12.3 s to compile, off by 1.0e-07 from eager" in text
+    assert line(text, "fused") == "fused       works"
+    assert line(text, "optuna") == "optuna      – not installed"
 
 
 @pytest.mark.row("A2")
 @pytest.mark.row("A4")
 def test_a_warning_of_auto_is_shown() -> None:
-    assert "continuing with cpu" in text(
-        report(auto={"device": "cpu", "warnings": ["cuda fails; continuing with cpu"]})
-    )
+    found = report(auto={"device": "cpu", "warnings": ["cuda fails; continuing with cpu"]})
+    assert "continuing with cpu" in shown(doctor_page(found), 100)

@@ -1,15 +1,12 @@
 """A game drawn: on the terminal, and as SVG."""
 
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.reporting.board import MARK_STYLE, ShownGame, draw_board, draw_game, result_of
+from hexlit.reporting.board import ShownGame, draw_game
 from hexlit.reporting.board_svg import game_svg
 
 MOVES = "b1 swap-pieces c3 a3 b3"
@@ -50,48 +47,12 @@ def test_the_terminal_shows_names_board_last_move_moves_and_result() -> None:
     )
 
 
-def test_an_earlier_position_can_be_shown() -> None:
-    text = str(draw_game(shown(2)))
-    assert "  2(O). . 2\n" in text
-    assert text.endswith("Black wins by resignation (2 of 5 moves shown)")
-    assert "(" not in str(draw_game(shown(0))).split("1 [b1]")[0]
-
-
-@pytest.mark.parametrize(
-    ("winner", "ending", "said"),
-    [
-        (1, Ending.CONNECTED, "Black connects"),
-        (-1, Ending.FORFEITED, "White wins by forfeit"),
-        (0, Ending.UNFINISHED, "unfinished"),
-        (-1, Ending.UNFINISHED, "unfinished; White is said to have won"),
-    ],
-)
-def test_the_result_in_words(winner: int, ending: Ending, said: str) -> None:
-    assert result_of(replace(GAME, winner=winner, ending=ending)) == said
-
-
-@pytest.mark.parametrize("cell", range(9))
-def test_the_last_move_stands_in_brackets_and_nothing_else_moves(cell: int) -> None:
-    cells = GameBoard(3, moves=[cell]).cells
-    plain, marked = str(draw_board(cells, 3)), draw_board(cells, 3, last=cell)
-    assert str(marked).count("(X)") == 1
-    assert str(marked).replace("(X)", " X ") == plain
-    assert MARK_STYLE in {str(span.style) for span in marked.spans}
-
-
 def picture(ply: int = 5, game: GameRecord = GAME, **facts: str) -> ElementTree.Element:
     return ElementTree.fromstring(game_svg(shown(ply, game, **facts)))
 
 
 def texts(root: ElementTree.Element) -> list[str]:
     return [element.text or "" for element in root.iter(f"{SPACE}text")]
-
-
-def test_the_picture_is_svg_with_a_hexagon_a_cell_and_both_coordinates() -> None:
-    root = picture()
-    hexagons = [p for p in root.iter(f"{SPACE}polygon") if len((p.get("points") or "").split()) == 6]
-    assert len(hexagons) == 9
-    assert all(texts(root).count(letter) == 2 for letter in "abc")
 
 
 def test_stones_are_numbered_by_move_in_their_colours_and_the_swap_is_shown() -> None:
@@ -115,36 +76,8 @@ def numbered(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
     return found
 
 
-def test_a_stone_on_the_cell_of_a_swapped_one_has_the_number_of_its_own() -> None:
-    game = replace(GAME, moves=np.array(parse_moves("b1 swap-pieces b1", 3), np.int16))
-    assert set(numbered(picture(3, game))) == {"2", "3"}
-
-
-def test_a_swap_on_the_long_diagonal_changes_the_colour_alone() -> None:
-    game = replace(GAME, moves=np.array(parse_moves("b2 swap-pieces", 3), np.int16))
-    assert set(numbered(picture(2, game))) == {"2"}
-
-
 def test_names_are_text_whatever_is_in_them() -> None:
     root = picture(event="<script>")
     assert "<Ann> – Bob & Co" in texts(root)
     assert "3×3 · <script>" in texts(root)
     assert "1 of 5 moves · Black wins by resignation" in texts(picture(1))
-
-
-@pytest.mark.parametrize("size", [2, 13, 26])
-def test_nothing_is_drawn_outside_the_picture(size: int) -> None:
-    game = GameRecord(1, size, False, np.array([0, size**2 - 1], np.int16), 0, Ending.UNFINISHED)
-    root = picture(2, game)
-    _, _, width, height = map(float, (root.get("viewBox") or "").split())
-    (group,) = root.iter(f"{SPACE}g")
-    left = float(re_number(group.get("transform") or ""))
-    for element in group:
-        for pair in (element.get("points") or "").split():
-            x, y = map(float, pair.split(","))
-            assert 0 < x + left < width
-            assert 0 < y < height
-
-
-def re_number(transform: str) -> str:
-    return transform.removeprefix("translate(").split()[0]

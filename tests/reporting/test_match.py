@@ -1,58 +1,31 @@
 """A match: ratings with their intervals, scores, forfeits, the test, games, and progress with its end."""
 
-import io
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from hexlit.commands.report_files import games_of
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.reporting.html import render
 from hexlit.reporting.match import closest_games, match_page, ratings
-from hexlit.reporting.text import as_rows, show
-from tests.reporting.documents import NASTY, checked, make_match, match_document
+from hexlit.reporting.text import as_rows
+from tests.reporting.documents import NASTY, checked, make_match, match_document, shown
+
+
+def player(name: str, elo: float, low: float, high: float, wins: int, bound: str = "") -> dict[str, Any]:
+    games = {"games": 80, "wins": wins, "score": wins / 80, "played": None}
+    return {"name": name, "elo": elo, "low": low, "high": high, "bound": bound, **games}
 
 
 def document(**changes: Any) -> dict[str, Any]:
     players = [
-        {
-            "name": "deep",
-            "elo": 612.4,
-            "low": 480.2,
-            "high": 951.0,
-            "bound": "at least",
-            "games": 80,
-            "wins": 80,
-            "score": 1.0,
-            "played": None,
-        },
-        {
-            "name": "random",
-            "elo": 0.0,
-            "low": 0.0,
-            "high": 0.0,
-            "bound": "",
-            "games": 80,
-            "wins": 24,
-            "score": 0.3,
-            "played": None,
-        },
-        {
-            "name": "worse",
-            "elo": -70.6,
-            "low": -138.0,
-            "high": -9.0,
-            "bound": "",
-            "games": 80,
-            "wins": 16,
-            "score": 0.2,
-            "played": None,
-        },
+        player("deep", 612.4, 480.2, 951.0, 80, "at least"),
+        player("random", 0.0, 0.0, 0.0, 24),
+        player("worse", -70.6, -138.0, -9.0, 16),
     ]
     cross = {
         "deep": {"random": {"games": 40, "wins": 40}, "worse": {"games": 40, "wins": 40}},
@@ -78,9 +51,7 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def printed(width: int = 140, **changes: Any) -> str:
-    file = io.StringIO()
-    show(match_page(document(**changes)), Console(file=file, width=width, highlight=False))
-    return file.getvalue()
+    return shown(match_page(document(**changes)), width)
 
 
 def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval() -> None:
@@ -99,59 +70,12 @@ def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval()
     assert facts["pairs split"] == "25.0%"
 
 
-def test_a_long_name_is_shown_to_its_end() -> None:
-    names = ["two_distance-of-the-second-kind-depth2", "two_distance-of-the-second-kind-depth3"]
-    players = [row | {"name": name} for row, name in zip(document()["players"], names, strict=False)]
-    text = printed(80, players=players)
-    assert "".join(line.split()[0] for line in text.splitlines() if line.strip()).count("depth2") == 1
-    assert "…" not in text
-
-
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int) -> None:
-    file = io.StringIO()
-    show(match_page(document()), Console(file=file, width=width, force_terminal=True, color_system=None))
-    assert max(map(len, file.getvalue().splitlines())) <= width
-    assert "…" not in file.getvalue()
-    assert ("●" in file.getvalue()) is (width >= 80)  # the picture of the intervals goes first
-
-
-def test_the_cross_table_counts_wins_of_the_row_against_the_column() -> None:
-    row = next(line for line in printed().splitlines() if line.startswith("2 random"))
-    assert row.split() == ["2", "random", "0–40", "24–16"]
-
-
-def test_forfeits_are_told_with_their_notes_and_how_often() -> None:
-    forfeit = {"loser": "mohex", "black": "mohex", "white": "deep", "pair": 3}
-    notes = ["no answer within 60 s"] * 3 + [f"plays a{row}, which is taken" for row in range(1, 8)]
-    out = printed(forfeits=[forfeit | {"note": note} for note in notes], repeated=2)
-    assert "mohex forfeited 3 games: no answer within 60 s\n" in out
-    assert out.count("mohex forfeited 1 game: plays a") == 4
-    assert "3 more reasons of forfeits are in match.json" in out
-    assert "repeated games dropped" in out
-
-
-def test_a_rating_by_the_games_that_were_played_stands_beside_one_with_forfeits() -> None:
-    forfeits = [{"loser": "worse", "black": "deep", "white": "worse", "pair": n, "note": "crash"} for n in range(3)]
-    plain = document()["players"]
-    plain[2]["played"] = {"elo": -12.3, "games": 74}
-    lines = printed(forfeits=forfeits, players=plain).splitlines()
-    worse = next(line for line in lines if line.startswith("worse  "))
-    assert worse.split()[5:11] == ["80", "16", "20.0%", "3", "-12", "(74)"]
-    assert next(line for line in lines if line.startswith("deep")).split()[9:11] == ["0", "–"]
-
-
-def test_the_sequential_test_says_what_it_accepted() -> None:
-    test = {"elo0": 0.0, "elo1": 30.0, "log_likelihood_ratio": 3.01, "lower": -2.94, "upper": 2.94, "pairs": [3, 9, 30]}
-    out = printed(sprt=test | {"accepted": "elo1"})
-    assert "SPRT: better by 30 Elo rather than 0" in out
-    assert "SPRT: better by 0 Elo rather than 30" in printed(sprt=test | {"accepted": "elo0"})
-    assert "pairs lost, split, won: 3, 9, 30" in out
-    assert "not decided" in printed(sprt=test | {"accepted": None})
-
-
-def test_a_match_without_games_is_printed_too() -> None:
-    assert "Match on 5×5" in printed(players=[], cross={}, games=0, pairs=0, black_wins=0, split_pairs=0)
+    text = shown(match_page(document()), width, force_terminal=True, color_system=None)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert ("●" in text) is (width >= 80)  # the picture of the intervals goes first
 
 
 @pytest.mark.row("F13")
@@ -200,9 +124,8 @@ def test_the_longest_games_of_the_closest_players_come_first() -> None:
 
 def test_a_board_shows_players_stones_and_the_end() -> None:
     last = game("new", "old", "a1 swap-pieces b2 c3 b1 a2 b3", 1, Ending.CONNECTED)
-    file = io.StringIO()
-    show(match_page(match_document(), [last], boards=1), Console(file=file, width=80))
-    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    text = shown(match_page(match_document(), [last], boards=1), 80)
+    lines = [line.rstrip() for line in text.splitlines()]
     start = lines.index("X new – O old: Black connects after 7 moves")
     assert lines[start + 1 : start + 6] == [
         "   a b c",

@@ -1,14 +1,12 @@
 """The display of the monitor: live on a terminal, plain lines elsewhere, and what it says in the end."""
 
 import io
-from collections import deque
 from dataclasses import dataclass, field
 
 import pytest
 from rich.console import Console
 
-from hexlit.reporting.monitor import ResourceDisplay, sparkline
-from hexlit.reporting.quantities import format_bytes
+from hexlit.reporting.monitor import ResourceDisplay
 
 MIB = 2**20
 NO_DRIVER = {"device_bytes": "no NVIDIA driver", "device_utilisation": "no NVIDIA driver"}
@@ -77,54 +75,3 @@ def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     assert row(summary, "processes") == ["3", "4"]
     assert text.endswith("parallel trials like this one: 3, limited by cores (6 cores, 2.0 a trial)\n")
     assert "\x1b" not in text
-
-
-@pytest.mark.row("D17")
-def test_the_live_picture_shows_now_mean_peak_trend_time_left_and_what_is_not_measured() -> None:
-    shown, _ = display(live=True)
-    for percent in (0.0, 100.0, 50.0):
-        shown.update(Sample(cpu_percent=percent))
-    text = picture(shown)
-    assert row(text, "cpu") == ["50%", "50%", "100%", "▁█▅"]
-    assert row(text, "processes")[:3] == ["3", "3", "3"]
-    assert "10:00 left" in text
-    assert "device memory, device busy not measured: no NVIDIA driver" in text
-    unlimited, _ = display(live=True, duration=None)
-    assert "until it ends or Ctrl-C" in picture(unlimited)
-
-
-@pytest.mark.parametrize("error", [None, KeyboardInterrupt()])
-def test_the_terminal_is_given_back_whatever_happens(error: BaseException | None) -> None:
-    shown, file = display(live=True)
-    try:
-        with shown:
-            shown.update(Sample())
-            if error is not None:
-                raise error
-    except KeyboardInterrupt:
-        pass
-    text = file.getvalue()
-    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
-
-
-@pytest.mark.parametrize(
-    ("values", "top", "expected"),
-    [
-        ([], None, ""),
-        ([0.0, 0.0], None, "▁▁"),
-        ([None, 1.0, 2.0], None, " ▅█"),
-        ([0.5, 1.0, 2.0], 1.0, "▅██"),
-    ],
-)
-def test_the_small_curve_runs_from_zero_to_its_top(
-    values: list[float | None], top: float | None, expected: str
-) -> None:
-    assert sparkline(deque(values), top) == expected
-
-
-@pytest.mark.parametrize(
-    ("count", "expected"),
-    [(None, "–"), (0, "0 B"), (512, "512 B"), (1536, "1.50 KiB"), (24.1 * MIB, "24.1 MiB"), (2**30 - 1, "1.00 GiB")],
-)
-def test_memory_is_told_in_three_digits(count: float | None, expected: str) -> None:
-    assert format_bytes(count) == expected

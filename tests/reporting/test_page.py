@@ -6,7 +6,7 @@ import re
 import pytest
 
 from hexlit.reporting.board_svg import MARK
-from hexlit.reporting.html import is_wide, notebook, render
+from hexlit.reporting.html import notebook, render
 from hexlit.reporting.page import (
     Block,
     Boards,
@@ -48,34 +48,12 @@ def test_a_link_cannot_lead_to_a_script() -> None:
     assert not [link for link in links if link.startswith("javascript:")]
 
 
-def test_a_page_has_a_list_of_its_sections() -> None:
-    page = checked(render(Page("p", "", [Section("Time & machine", []), Section("Cost", [])])))
-    assert [link for link in page.values("href") if link.startswith("#")] == ["#content", "#time-machine", "#cost"]
-
-
-def test_a_dark_screen_gets_dark_colours() -> None:
-    page = render(Page("p", "", []))
-    assert "color-scheme: light dark" in page
-    assert "@media (prefers-color-scheme: dark)" in page
-
-
 def test_the_first_columns_of_a_table_stay_and_its_best_row_stands_out() -> None:
     columns = [Column("name", kept=True), Column("value", number=True)]
     page = render(Page("p", "", [Section("s", [Table("t", columns, [["a", "1"], ["b", Cell("2 GiB", 2e9)]], best=1)])]))
     assert re.findall(r'<th scope="col" class="([\w ]+)">', page) == ["text kept", "number"]
     assert page.count('<tr class="best">') == 1
     assert 'data-sort="2000000000.0"' in page
-
-
-def test_a_table_without_rows_says_so() -> None:
-    page = checked(render(Page("p", "", [Section("s", [Table("t", [Column("c")], [], empty="No trial has begun.")])])))
-    assert "No trial has begun." in page.text
-    assert "table" not in {tag for tag, _ in page.tags}
-
-
-def test_a_wide_figure_is_known_by_its_width() -> None:
-    assert is_wide(b'<svg height="10pt" width="792pt">')
-    assert not is_wide(b'<svg height="900pt" width="374.4pt">')
 
 
 def test_boards_turn_dark_on_a_dark_screen_and_what_is_wrong_has_a_ring() -> None:

@@ -1,27 +1,16 @@
 """The report of a run: what it shows of the files, and that a run without an end has one, too."""
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Notes, Section
-from hexlit.reporting.run import (
-    ending_lines,
-    headline,
-    how_it_ended,
-    lengths_of,
-    print_end,
-    print_ending,
-    run_page,
-    spans_of,
-)
+from hexlit.reporting.run import ending_lines, headline, how_it_ended, run_page, spans_of
 from hexlit.reporting.run_files import rates_of, read_run
 from hexlit.reporting.strength import hex_sections
-from tests.reporting.documents import NASTY, checked, make_run
+from tests.reporting.documents import NASTY, checked, make_run, shown_end
 from tests.reporting.test_strength import STRENGTH
 
 
@@ -111,12 +100,6 @@ def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
         assert expected in page
 
 
-def test_lengths_without_a_wish_are_the_runs_own_and_round_ones(tmp_path: Path) -> None:
-    files = read_run(make_run(tmp_path / "run"))
-    assert lengths_of(files, []) == [3, 10, 100, 1000, 10000]
-    assert lengths_of(files, [50, 5, 50]) == [5, 50]
-
-
 @pytest.mark.row("E16")
 def test_the_timeline_lays_phases_end_to_end_and_samples_beside_them(tmp_path: Path) -> None:
     spans = spans_of(read_run(make_run(tmp_path / "run")))
@@ -163,9 +146,7 @@ SUMMARY: dict[str, Any] = {
 
 
 def printed(summary: dict[str, Any], width: int = 80) -> str:
-    console = Console(file=io.StringIO(), width=width, record=True)
-    print_end(console, summary, Path("runs/one"), hex_sections)
-    return console.export_text()
+    return shown_end(summary, hex_sections, width)
 
 
 @pytest.mark.row("E3")
@@ -192,10 +173,6 @@ def test_the_end_of_a_run_is_short_and_whole_on_any_terminal(width: int) -> None
     assert "runs/one" in lines[-1]
 
 
-def test_a_summary_with_nothing_but_the_time_is_printed() -> None:
-    assert "1:40" in printed({"wall_seconds": 100.0})
-
-
 PROOF: dict[str, Any] = {
     "least": {"openings_right": 25.0, "search_optimality": 0.99, "policy_optimality": 0.95},
     "figures": {"openings_right": 25.0, "search_optimality": 0.995, "policy_optimality": 0.97},
@@ -212,14 +189,6 @@ WANTED = "(wanted: openings 25/25, search optimal 99.0%, policy optimal 95.0%, i
 def lines_of(why: str, epochs: int = 15, proof: dict[str, Any] | None = None, **strength: object) -> list[str]:
     ending = {"why": why, "epochs": epochs, "asked": 56, "proof": proof}
     return ending_lines(ending, LATEST | strength, COMMAND)
-
-
-def test_a_proved_run_says_after_how_many_epochs_and_by_what() -> None:
-    (said,) = lines_of("proved", proof=PROOF)
-    assert said == (
-        "Proved after 15 epochs of at most 56: openings 25/25, search optimal 99.5%, policy optimal 97.0%, in 2 "
-        "evaluations in a row."
-    )
 
 
 def test_a_run_that_ended_early_says_what_it_reached_what_was_wanted_and_how_to_go_on() -> None:
@@ -239,9 +208,3 @@ def test_a_run_that_ended_for_good_names_no_command() -> None:
     assert lines_of("epochs", 56) == []
     assert lines_of("trainer.patience") == [f"trainer.patience ended the run after 15 of 56 epochs: {REACHED}."]
     assert lines_of("stopped") == [f"The run was stopped after 15 of 56 epochs: {REACHED}."]
-
-
-def test_a_command_is_printed_in_one_piece_whatever_the_width() -> None:
-    console = Console(file=io.StringIO(), width=20, record=True)
-    print_ending(console, {"why": "interrupted", "epochs": 0, "asked": 56, "proof": None}, {}, COMMAND)
-    assert COMMAND in console.export_text()

@@ -2,7 +2,6 @@
 
 import io
 import re
-import time
 
 import pytest
 from rich.console import Console, RenderableType
@@ -67,11 +66,6 @@ def test_the_training_table_keeps_what_tells_most(width: int, there: list[str], 
     assert "1,100/2,048" in text
 
 
-def test_columns_are_no_wider_than_what_is_in_them() -> None:
-    (row,) = [line for line in training(120).splitlines() if re.match(r"│ +5 ", line)]
-    assert max(len(gap) for gap in re.findall(r"(?<=\S) +(?=[\d–])", row)) < 16
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_monitor_fits(width: int) -> None:
     display = ResourceDisplay("process 12", duration=60, interval=1, console=Console(width=width), live=True)
@@ -105,13 +99,6 @@ def test_the_picture_of_a_sweep_fits(width: int) -> None:
     assert "0.7500" in text
 
 
-def test_before_the_display_of_a_run_it_is_said_what_is_waited_for() -> None:
-    waiting = Waiting("hexlit train", "loading PyTorch", lambda: "compiling self-play, once on this machine: 12 s")
-    text = shown(waiting.render(), 100)
-    assert "hexlit train" in text
-    assert "compiling self-play, once on this machine: 12 s" in text
-
-
 def test_the_display_of_a_run_takes_the_terminal_over() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -124,58 +111,9 @@ def test_the_display_of_a_run_takes_the_terminal_over() -> None:
             assert not waiting.live
 
 
-def test_all_epochs_done_is_not_said_to_be_no_seconds_left() -> None:
-    progress = TrainingProgress(16, console=Console(file=io.StringIO(), width=100), live=True)
-    progress._durations = dict.fromkeys(range(16), 31.2)
-    progress._epoch = 16  # what comes now is a last measurement, of any length
-    text = shown(progress.render(), 100)
-    assert "16/16" in text
-    assert "ends any moment" in text
-    assert "0.0 s left" not in text
-
-
 def test_columns_of_the_highest_rank_go_first_and_the_last_of_them() -> None:
     ranks = (("aaaa", 0), ("bbbb", 1), ("cccc", 2), ("dddd", 1))
     table = Table("", [Column(name, number=True, rank=rank) for name, rank in ranks], [["1"] * 4])
     headings = {width: [str(one.header) for one in table_for(table, width).columns] for width in (24, 23, 12, 1)}
     assert headings == {24: ["aaaa", "bbbb", "cccc", "dddd"], 23: ["aaaa", "bbbb", "dddd"], 12: ["aaaa", "bbbb"],
                         1: ["aaaa"]}  # fmt: skip
-
-
-def test_progress_tells_pace_and_time_left_in_plain_lines_where_there_is_no_terminal() -> None:
-    file = io.StringIO()
-    with Counting("hexlit match", 100, done=20, console=Console(file=file, width=100)) as progress:
-        progress.advance(2)
-        assert progress._first is not None
-        progress._first = (progress._first[0] - 10, 22, 22)
-        progress._next_line = 0
-        progress.advance(20)
-        progress.advance(2)
-    (line,) = file.getvalue().splitlines()
-    assert line.startswith("42 of 100 games, 2.00 games/s, 29.")
-    assert line.endswith("left")
-
-
-def test_progress_draws_a_bar_on_a_terminal() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    file = Terminal()
-    with Counting("hexlit match", 10, console=Console(file=file, width=120, force_terminal=True)) as progress:
-        progress.advance(2)
-        time.sleep(0.001)
-        progress.advance(2)
-    assert "4/10" in file.getvalue()
-    assert "games/s" in file.getvalue()
-
-
-def test_away_from_a_terminal_progress_is_a_line_now_and_then() -> None:
-    console = Console(file=io.StringIO())
-    with Counting("importing", 4096, unit="bytes", console=console) as progress:
-        progress.update(1024, 50)
-        progress._first, progress._next_line = (time.monotonic() - 10, 0, 0), 0.0
-        progress.update(2048, 100)
-        progress.update(3072, 150)
-    (line,) = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert re.fullmatch(r"2.00 KiB of 4.00 KiB, 100 games, (9.99|10.0) games/s, 10.0 s left", line)

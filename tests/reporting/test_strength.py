@@ -1,20 +1,17 @@
 """Strength in reports: of a run of Hex, and of `hexlit strength`, from documents written by hand."""
 
-import io
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hexlit.reporting.board import WRONG_STYLE, draw_openings
 from hexlit.reporting.html import drawn, render
-from hexlit.reporting.page import Facts, Page
+from hexlit.reporting.page import Page
 from hexlit.reporting.run_files import read_run
-from hexlit.reporting.strength import figures_of, hex_sections, share_cell, strength_page
-from hexlit.reporting.text import markdown, show
-from tests.reporting.documents import checked, make_run
+from hexlit.reporting.strength import figures_of, hex_sections, strength_page
+from hexlit.reporting.text import markdown
+from tests.reporting.documents import checked, make_run, shown
 from tests.reporting.test_game_viewer import record
 
 STRENGTH: dict[str, Any] = {
@@ -55,14 +52,6 @@ def test_the_lost_positions_agree_with_the_share_that_the_search_kept(tmp_path: 
     text = checked(render(Page("p", "", hex_sections(files)))).text
     assert f"the search lost 5. These are the first {len(STRENGTH['mistakes'])}." in text
     assert "In positions from games it kept 100.0% of the wins." in text
-
-
-def test_figures_in_positions_from_games_are_not_called_those_of_the_value(tmp_path: Path) -> None:
-    figures = {"value_brier": 0.0321, "value_openings_right": 7, "games_policy_optimality": 0.98, "game_positions": 300}
-    sections = hex_sections(read_run(make_run(tmp_path / "run", strength={**STRENGTH, **figures})))
-    facts = {block.title: block.entries for section in sections for block in section.blocks if isinstance(block, Facts)}
-    assert facts["Value alone, without search"] == [("openings", "7/9"), ("brier", "0.0321")]
-    assert facts["Positions from games"] == [("policy optimal", "98.0%"), ("positions", "300")]
 
 
 def test_one_chart_and_a_table_show_strength_by_games_operations_and_time(tmp_path: Path) -> None:
@@ -156,17 +145,7 @@ SEARCH: dict[str, Any] = ABOUT | {
 
 
 def printed(document: dict[str, Any], width: int = 120) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, record=True)
-    show(strength_page(document), console)
-    return console.export_text()
-
-
-def test_maps_of_value_and_search_stand_side_by_side_where_there_is_room() -> None:
-    titles = "the value alone", "searched, 64 simulations"
-    wide, narrow = (printed(TRUTH, width).splitlines() for width in (120, 60))
-    assert any(all(title in line for title in titles) and "positions" not in line for line in wide)
-    assert not any(all(title in line for title in titles) for line in narrow)
-    assert sum(line.count("-75!") for line in wide) == 1
+    return shown(strength_page(document), width, force_terminal=True, color_system=None)
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -178,19 +157,6 @@ def test_optimality_is_told_by_simulations_with_intervals_and_by_kind_of_positio
     late = next(line for line in text.splitlines() if line.startswith("late"))
     assert late.split() == ["late", "0", "–", "–"]
     assert "7 draws passed over as unsolved" in text
-
-
-def test_reliability_bars_show_what_came_true_and_mark_what_was_predicted() -> None:
-    line = next(line for line in printed(TRUTH).splitlines() if line.startswith("0.5 to 1.0"))
-    assert "50.0%" in line
-    bar = line.partition("50.0%")[2].strip()
-    assert (bar.count("━"), bar.index("●")) == (10, 15)
-
-
-def test_the_tables_are_markdown_too() -> None:
-    text = markdown(strength_page(TRUTH))
-    assert "| no search | 3/4 | 75.0% (25.0–99.0) |" in text
-    assert "| 64 | 0.1000 | 0.5000 | 12.3% | 90.0% |" in text
 
 
 def test_a_board_without_truth_is_drawn_without_it() -> None:
@@ -210,28 +176,6 @@ def test_a_search_is_told_with_its_strength_and_its_cost() -> None:
     assert "5.12k" not in printed(SEARCH, 80)  # costs are the first to go
 
 
-def test_figures_are_drawn_with_their_labels() -> None:
-    growth, reliability = map(drawn, figures_of(TRUTH))
-    for figure, part in ((reliability, b"no search: Brier 0.200"), (growth, b"openings right, of 4")):
-        ElementTree.fromstring(figure)
-        assert part in figure
-
-
-def test_nothing_counted_is_a_dash() -> None:
-    assert share_cell(share(0, 0)).text == "–"
-
-
-@pytest.mark.parametrize("levels", [1, 2])
-def test_one_level_is_shown_once(levels: int) -> None:
-    openings = TRUTH["openings"] | {"levels": TRUTH["openings"]["levels"][:levels]}
-    document = TRUTH | {
-        "openings": openings,
-        "optimality": {"games": TRUTH["optimality"]["games"][:levels]},
-        "calibration": {"games": TRUTH["calibration"]["games"][:levels]},
-    }
-    assert printed(document).count("Reliability:") == levels
-
-
 def test_opening_map_is_a_rhombus_that_marks_what_is_wrong() -> None:
     truth = [False, False, True, True, True, True, True, False, False]
     text = draw_openings([-0.9, -0.8, 0.7, 0.9, 0.99, 1.0, 0.8, -0.7, 0.1], truth)
@@ -243,17 +187,3 @@ def test_opening_map_is_a_rhombus_that_marks_what_is_wrong() -> None:
         "+10!",
         " wrong! ",
     ]
-
-
-def test_opening_map_keeps_the_sign_of_values_near_zero() -> None:
-    lines = draw_openings([0.00002, -0.0017, 0.0, None], [True, True, False, True]).plain.splitlines()
-    assert lines[1].split() == ["1", "+0", "-0!"]
-    assert lines[2].split() == ["2", "0", "?"]
-    assert "2 of 4 as in perfect play" in lines[3]
-
-
-def test_opening_map_of_judgements_without_truth_marks_nothing() -> None:
-    text = draw_openings([True, False, None, True])
-    assert text.plain.splitlines()[1].split() == ["1", "W", "L"]
-    assert text.plain.splitlines()[2].split() == ["2", "?", "W"]
-    assert "!" not in text.plain

@@ -2,20 +2,18 @@
 
 import io
 import re
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
 
-from hexlit.reporting.figures import draw, shorten, spread_out, thinned
+from hexlit.reporting.figures import draw
 from hexlit.reporting.html import render
 from hexlit.reporting.page import Figure
-from hexlit.reporting.study_figures import draw_history, draw_lines, draw_slices, slots_of
-from hexlit.reporting.sweep import SweepDisplay, best_line, leaderboard, progress_line, sweep_page
-from hexlit.reporting.text import show
-from tests.reporting.documents import checked
+from hexlit.reporting.study_figures import draw_history, draw_lines, draw_slices
+from hexlit.reporting.sweep import SweepDisplay, sweep_page
+from tests.reporting.documents import checked, shown
 
 NASTY = "<script>alert(1)</script>\"'&"
 
@@ -102,9 +100,7 @@ USUAL = (
 
 
 def printed(found: dict[str, Any], rows: int = 20, width: int = 120) -> str:
-    file = io.StringIO()
-    show(sweep_page(found, together=True), Console(file=file, width=width, highlight=False), rows=rows)
-    return file.getvalue()
+    return shown(sweep_page(found, together=True), width, rows=rows)
 
 
 @pytest.mark.row("D11")
@@ -118,30 +114,6 @@ def test_the_leaderboard_has_the_best_first_and_says_what_ranks() -> None:
         ["–", "1", "pruned", "–"],
     ]
     assert "best: trial 3 · strength.score 0.7500 · optimizer.lr=0.01" in shown
-
-
-@pytest.mark.row("C12")
-def test_counts_and_the_time_saved_come_first() -> None:
-    names, values = (re.split("  +", line.strip()) for line in printed(document(*USUAL), width=140).splitlines()[2:4])
-    facts = dict(zip(names, values, strict=True))
-    assert (facts["trials done"], facts["complete"], facts["running"]) == ("4 of 8", "2", "1")
-    assert (facts["wall time"], facts["saved by pruning (estimate)"]) == ("10:00", "2:05")
-
-
-@pytest.mark.row("D12")
-def test_failures_and_flags_are_listed() -> None:
-    shown = printed(document(*USUAL))
-    assert re.search(r"2  failed +killed by SIGKILL +trial-002", shown)
-    assert re.search(r"nan +a loss was NaN or infinite +2", shown)
-    assert re.search(r"overfitting .* none", shown)
-
-
-def test_a_long_leaderboard_is_cut_and_says_where_the_rest_is() -> None:
-    found = document(*(trial(n, "failed", failure="why") for n in range(30)))
-    shown = printed(found, rows=4)
-    assert "and 26 more in leaderboard.csv" in shown
-    assert "and 26 more in overall_results.json" in shown
-    assert len(re.findall("failed +why", shown)) == 4
 
 
 def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
@@ -163,47 +135,9 @@ def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
     assert "…" not in printed(found, width=80)
 
 
-def test_on_a_narrow_terminal_parameters_are_whole_words_without_their_sections() -> None:
-    params = {"optimizer.lr": 0.0006824, "optimizer.weight_decay": 0.0001449, "net.hidden": 160, "other.hidden": 2}
-    names = [{"name": name, "kind": "float", "log": False, "low": 0, "high": 1, "choices": []} for name in params]
-    found = document(trial(0, rank=1, values=[0.5], params=params, flags=["overfitting"]), parameters=names)
-    table = printed(found, width=80).split()
-    for word in ("lr=0.0006824", "weight_decay=0.0001449", "net.hidden=160", "other.hidden=2", "overfitting"):
-        assert word in table
-
-
-def test_each_figure_is_shown_in_its_unit() -> None:
-    found = document(trial(0, rank=1, values=[0.75], seconds=65.0, host_peak_bytes=2**30, losses={"policy_loss": 1.5}))
-    board = leaderboard(found, {})
-    shown = {column.heading: cell.text for column, cell in board.cells(board.rows[0])}
-    expected = {"strength.score": "0.7500", "policy": "1.5000", "time": "1:05", "memory": "1.00 GiB"}
-    assert {heading: shown.get(heading) for heading in expected} == expected
-    assert "epochs" not in shown
-
-
-def test_the_best_by_the_comparable_loss_is_told_by_it() -> None:
-    ranking = {"by": "comparable", "reason": "r", "direction": "minimize", "order": [0], "pareto_front": []}
-    found = document(trial(0, rank=1, values=[2.0], comparable=0.6), ranking=ranking)
-    assert best_line(found).startswith("best: trial 0 · train.comparable_loss 0.6000, strength.score 2.0000")
-
-
 def test_text_that_looks_like_markup_is_printed_as_it_is() -> None:
     found = document(trial(0, rank=1, values=[0.1], params={"optimizer.lr": "[red]x[/red] [/]"}))
     assert "[red]x[/red] [/]" in printed(found, width=200)
-
-
-def test_no_success_and_no_trial_are_told() -> None:
-    assert best_line(document()) == "no trial has succeeded"
-    assert best_line(document(state="running")) == "no trial has succeeded yet"
-    assert "0 of 8" in printed(document())
-
-
-def test_a_pareto_front_is_listed() -> None:
-    ranking = {"by": "pareto", "reason": "several", "direction": None, "order": [], "pareto_front": [4, 1]}
-    found = document(trial(4, values=[0.9, 2.0]), trial(1, values=[0.5, 1.0]), ranking=ranking, best=4)
-    found["objectives"] = [*found["objectives"], {"name": "seconds", "direction": "minimize"}]
-    assert best_line(found).startswith("Pareto front: 4, 1; best in strength.score: trial 4 · strength.score 0.9000")
-    assert "front      4  complete" in printed(found)
 
 
 @pytest.mark.row("D13")
@@ -220,26 +154,6 @@ def test_without_a_terminal_a_line_comes_only_when_something_has_changed() -> No
         "4 of 8 done (2 complete, 1 pruned, 1 failed), 1 running, 1:30 left, best 0.7500 (trial 3)"
     )
     assert "\x1b" not in file.getvalue()
-
-
-@pytest.mark.row("D13")
-def test_the_live_picture_shows_progress_the_best_and_what_runs() -> None:
-    file = io.StringIO()
-    console = Console(file=file, width=120)
-    display = SweepDisplay("runs/s", console=console, live=True)
-    console.print(display.render())
-    display.update(document(*USUAL, state="running"))
-    console.print(display.render())
-    shown = file.getvalue()
-    assert "4 of 8 done" in shown
-    assert "best: trial 3" in shown
-    assert re.search(r"trial 5 +3/20 +10.0 s +0.5000 +optimizer.lr=0.01", shown)
-
-
-def test_a_sweep_without_a_number_of_trials_has_no_of() -> None:
-    found = document(*USUAL)
-    found["progress"] = {**found["progress"], "of": None, "eta_seconds": None}
-    assert progress_line(found).startswith("4 done (2 complete, 1 pruned, 1 failed), 1 running, best")
 
 
 def test_everything_on_the_page_is_escaped() -> None:
@@ -274,10 +188,9 @@ def test_an_interrupted_trial_is_no_failure() -> None:
     page = checked(render(sweep_page(found, [])))
     assert re.search(r"Failures\s+None\.", page.text)
     assert "through no fault of their own" in page.text
-    file = io.StringIO()
-    show(sweep_page(found, together=True), Console(file=file, width=140), rows=20)
-    assert "Trials that were interrupted" in file.getvalue()
-    assert "Failures" not in file.getvalue()
+    text = printed(found, width=140)
+    assert "Trials that were interrupted" in text
+    assert "Failures" not in text
 
 
 def texts(svg: bytes) -> list[str]:
@@ -312,45 +225,3 @@ def test_the_best_trial_is_named_in_the_legend() -> None:
     lines = [{"trial": n, "state": "complete" if n else "pruned", **course} for n in range(3)]
     shown = texts(draw(draw_lines, {"panels": [{"name": "loss", "lines": lines, "may_be_log": True}], "best": 2}))
     assert {"pruned", "complete", "best: trial 2", "epoch", "loss"} <= set(shown)
-
-
-def test_a_figure_leaves_the_settings_of_matplotlib_as_they_were() -> None:
-    import matplotlib
-
-    before = dict(matplotlib.rcParams)
-    draw(draw_lines, {"panels": [], "best": None})
-    assert dict(matplotlib.rcParams) == before
-
-
-def test_a_line_of_many_points_is_thinned_out_but_keeps_its_ends() -> None:
-    xs, ys = thinned(list(range(10_001)), [float(x) for x in range(10_001)])
-    assert len(xs) <= 500
-    assert (xs[0], xs[-1], ys[-1]) == (0, 10_000, 10_000.0)
-
-
-def test_values_are_spread_out_when_a_plain_axis_would_hide_the_small_ones() -> None:
-    assert spread_out([0.001, 5.0])
-    assert not spread_out([0.5, 5.0])
-    assert not spread_out([-1.0, 500.0])
-    assert not spread_out([float("nan")])
-
-
-def test_long_names_lose_their_middle() -> None:
-    assert shorten("a" * 20 + "b" * 20, 11) == "aaaaa…bbbbb"
-    assert shorten("one\ntwo") == "one two"
-
-
-def test_a_trial_takes_the_first_slot_that_is_free() -> None:
-    assert slots_of([(0, 0.0, 9.0), (1, 1.0, 3.0), (2, 3.0, 4.0), (3, 3.5, 5.0), (4, 9.0, 9.5)]) == {
-        0: 0,
-        1: 1,
-        2: 1,
-        3: 2,
-        4: 0,
-    }
-
-
-@pytest.mark.parametrize("kind", ["svg", "png"])
-def test_a_figure_is_a_file_of_the_kind_asked_for(kind: str, tmp_path: Path) -> None:
-    start = draw(draw_lines, {"panels": [], "best": None}, kind)[:8]
-    assert start == (b"\x89PNG\r\n\x1a\n" if kind == "png" else b"<?xml ve")

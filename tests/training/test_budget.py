@@ -1,7 +1,6 @@
 """The budgets of a run: it ends within them, and its learning rate falls with them."""
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, fit
+from tests.training.trainers import quiet_trainer
 
 
 class Costly(L.Callback):
@@ -59,39 +59,15 @@ def test_training_ends_before_an_epoch_that_does_not_fit_and_measures_its_end() 
     assert watch.begins == pytest.approx([epoch * 0.15 for epoch in range(6)])
 
 
-def test_time_is_a_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-
-    class Slow(L.Callback):
-        def on_train_epoch_start(self, trainer: L.Trainer, pl_module: Any) -> None:
-            nonlocal now
-            now += 0.1
-
-    assert fit(1000, [Slow(), Budget("trainer.max_time", 1.05, time.monotonic)]).current_epoch == 10
-
-
-def test_a_first_epoch_beyond_the_budget_is_the_only_one() -> None:
-    costly = Costly([10.0] * 4)
-    assert fit(4, [costly, budget_of(costly, 5.0)]).current_epoch == 1
-
-
 def test_a_resumed_run_without_budget_for_an_epoch_like_its_last_does_none() -> None:
     costly = Costly([10.0] * 9)
     first, second = budget_of(costly, 25.0), budget_of(costly, 25.0)
     fit(9, [costly, first])
     second.load_state_dict(first.state_dict())
-    trainer = L.Trainer(logger=False, enable_checkpointing=False, enable_progress_bar=False, accelerator="cpu")
+    trainer = quiet_trainer()
     second.on_fit_start(trainer, L.LightningModule())
     assert second.ended
     assert trainer.should_stop
-
-
-def test_a_budget_tells_whether_it_ended_the_run() -> None:
-    costly = Costly([10.0] * 4)
-    spare, short = Budget("trainer.max_time", 1e6, lambda: 1.0), budget_of(costly, 15.0)
-    fit(4, [costly, spare, short])
-    assert (spare.ended, short.ended) == (False, True)
 
 
 def test_the_progress_is_the_largest_share_of_epochs_and_budgets() -> None:

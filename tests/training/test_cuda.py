@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import lightning as L
 import pytest
 import torch
 from torch.utils.data import DataLoader
@@ -21,6 +20,7 @@ from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig
 from hexlit.training.usage import StepClock
+from tests.training.trainers import quiet_trainer
 
 pytestmark = [
     pytest.mark.gpu,
@@ -43,17 +43,8 @@ def fit(
     clock = module.clock = StepClock(folder / "steps.csv", profile.device)
     module.prepare()
     batches = batches_of(SIZE, examples)
-    trainer = L.Trainer(
-        accelerator="gpu",
-        devices=profile.devices,
-        precision=profile.precision,  # type: ignore[arg-type]
-        max_epochs=steps // len(batches),
-        callbacks=[clock],
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+    on_card: dict[str, Any] = {"accelerator": "gpu", "devices": profile.devices, "precision": profile.precision}
+    trainer = quiet_trainer(steps // len(batches), callbacks=[clock], **on_card)
     trainer.fit(module, DataLoader(batches, batch_size=None, pin_memory=profile.pin_memory))  # type: ignore[arg-type]
     module.to("cpu").eval()
     with torch.no_grad():

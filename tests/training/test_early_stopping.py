@@ -10,40 +10,22 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
-from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
-from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.evaluation import EarlyStopping, EvaluationPhase
-from hexlit.training.module import TrainedModule
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display
+from tests.training.test_module import Regression, batches
+from tests.training.trainers import as_they_are, quiet_trainer
 
 pytestmark = [pytest.mark.row("C13"), pytest.mark.row("C14")]
 State = dict[str, Tensor]
 
 
-class Normed(TrainedModule):
-    """A layer and a batch norm, with a running average of both."""
-
-    def __init__(self, trainer: TrainerConfig) -> None:
-        torch.manual_seed(0)
-        profile = build_profile(AcceleratorConfig(device="cpu", threads=1, precision="32-true"))
-        net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
-        super().__init__(net, OptimizerConfig(warmup_steps=0, schedule="constant", lr=0.1), trainer, profile)
-
-    def output(self, batch: tuple[Tensor, Tensor]) -> Tensor:
-        result: Tensor = self.net(batch[0])
-        return result
-
-    def losses(self, output: Tensor, batch: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
-        return {"loss": (output.squeeze(1) - batch[1]).square().mean()}
-
-    def example_batch(self, count: int) -> tuple[Tensor, Tensor]:
-        return torch.zeros(count, 3), torch.zeros(count)
+def normed() -> nn.Module:
+    """A layer and a batch norm."""
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
 
 
 class Keep(L.Callback):
@@ -65,13 +47,13 @@ def trained(
     resume: bool = False,
     stop_after: int | None = None,
     **settings: Any,
-) -> tuple[Normed, EarlyStopping, L.Trainer, list[State]]:
+) -> tuple[Regression, EarlyStopping, L.Trainer, list[State]]:
     """A run that is measured every so many epochs, to the given `scores`; its checkpoints lie in `folder`."""
     usual: dict[str, Any] = {"patience": 2, "ema_decay": 0.5, "gradient_clip": 0.0}
     watched: dict[str, Any] = {"monitor": "strength.score", "monitor_mode": "max"}
-    config = TrainerConfig(**usual | watched | settings)
-    folder = folder or Path(tempfile.mkdtemp())
-    module, stopping, keep = Normed(config), EarlyStopping(config, folder / "best.ckpt"), Keep()
+    module = Regression(layers=normed, optimizer={"name": "adamw"}, **usual | watched | settings)
+    folder, config, keep = folder or Path(tempfile.mkdtemp()), module.trainer_config, Keep()
+    stopping = EarlyStopping(config, folder / "best.ckpt")
     left = iter(scores)
     phase = EvaluationPhase(
         Evaluation("strength", lambda final: {"score": next(left)}, every), PhaseClock(None), Display()
@@ -82,19 +64,9 @@ def trained(
         ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, **shared),
         ModelCheckpoint(filename="last", save_on_train_epoch_end=True, **shared),
     ]
-    trainer = L.Trainer(
-        accelerator="cpu",
-        max_epochs=epochs if stop_after is None else stop_after,
-        logger=False,
-        callbacks=callbacks,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
-    generator = torch.Generator().manual_seed(1)
-    inputs = [torch.randn(8, 3, generator=generator) for _ in range(3)]
+    trainer = quiet_trainer(stop_after or epochs, callbacks=callbacks, enable_checkpointing=True)
     path = folder / "last.ckpt" if resume else None
-    data: Any = [(x, x.sum(1)) for x in inputs]
-    trainer.fit(module, DataLoader(data, batch_size=None), ckpt_path=path, weights_only=True)
+    trainer.fit(module, as_they_are(batches(3, 8)), ckpt_path=path, weights_only=True)
     return module, stopping, trainer, keep.states
 
 
@@ -193,12 +165,6 @@ def test_another_metric_than_before_is_refused_in_a_resumed_run(tmp_path: Path) 
     for other in others:
         with pytest.raises(UsageError, match=r"started with trainer.monitor=strength.score and .*mode=max; keep them"):
             trained([0.5], epochs=9, folder=tmp_path, resume=True, **other)
-
-
-def test_the_loss_of_training_can_be_watched() -> None:
-    _, stopping, _, _ = trained([0.1], epochs=3, every=9, monitor="train.loss", monitor_mode="min")
-    assert stopping.best is not None
-    assert stopping.best_epoch is not None
 
 
 @pytest.mark.parametrize(

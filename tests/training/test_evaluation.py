@@ -8,12 +8,12 @@ import lightning as L
 import pytest
 import torch
 from lightning.pytorch.callbacks import Checkpoint
-from torch.utils.data import DataLoader
 
 from hexlit.training.evaluation import EpochPhases, EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
+from tests.training.trainers import as_they_are, quiet_trainer
 
 
 class Model(L.LightningModule):
@@ -53,18 +53,9 @@ class Display:
 
 
 def fit(epochs: int, callbacks: list[L.Callback]) -> L.Trainer:
-    batches = [[torch.ones(4, 1)] for _ in range(3)]
-    trainer = L.Trainer(
-        accelerator="cpu",
-        max_epochs=epochs,
-        logger=False,
-        callbacks=callbacks,
-        enable_checkpointing=any(isinstance(callback, Checkpoint) for callback in callbacks),
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        log_every_n_steps=1,
-    )
-    trainer.fit(Model(), DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
+    saves = any(isinstance(callback, Checkpoint) for callback in callbacks)
+    trainer = quiet_trainer(epochs, callbacks=callbacks, enable_checkpointing=saves, log_every_n_steps=1)
+    trainer.fit(Model(), as_they_are([[torch.ones(4, 1)]] * 3))
     return trainer
 
 

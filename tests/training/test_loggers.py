@@ -5,22 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lightning.pytorch.loggers import Logger, TensorBoardLogger
-from omegaconf import OmegaConf
-from omegaconf.errors import ConfigKeyError, ValidationError
 
-from hexlit.errors import UsageError
 from hexlit.tracking.metric_names import Metric, MetricTable
-from hexlit.training import config as config_module
 from hexlit.training.config import LoggerConfig
-from hexlit.training.loggers import (
-    EventFiles,
-    WandbRows,
-    build_loggers,
-    close_loggers,
-    note_in_wandb,
-)
-from hexlit.training.phases import PhaseClock
+from hexlit.training.loggers import WandbRows, build_loggers, close_loggers
 from tests.commands.preloaded import run_apart
 from tests.wandb_records import offline_runs
 
@@ -37,47 +25,10 @@ def no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
 
 
-def built_from(
-    config: LoggerConfig, folder: Path, names: MetricTable | None = None, **description: Any
-) -> list[Logger]:
-    return build_loggers(config, folder, names or MetricTable(), name="run", kind="train", **description)
-
-
 def wandb_of(config: LoggerConfig, folder: Path, names: MetricTable = NAMES, **description: Any) -> WandbRows:
-    (rows,) = built_from(config, folder, names, **description)
+    (rows,) = build_loggers(config, folder, names, name="run", kind="train", **description)
     assert isinstance(rows, WandbRows)
     return rows
-
-
-def composed(name: str, **changes: Any) -> LoggerConfig:
-    node = OmegaConf.merge(OmegaConf.structured(LoggerConfig), OmegaConf.load(CONF / f"{name}.yaml"), changes)
-    config = OmegaConf.to_object(node)
-    assert isinstance(config, LoggerConfig)
-    return config
-
-
-def test_default_group_is_wandb_offline() -> None:
-    assert composed("wandb") == LoggerConfig()
-    assert LoggerConfig().wandb.mode is None, "the environment, else offline"
-
-
-def test_csv_group_turns_wandb_off_and_tensorboard_group_turns_tensorboard_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert composed("csv").wandb.mode == "disabled"
-    monkeypatch.setattr(config_module, "find_spec", lambda name: object())
-    assert composed("tensorboard").tensorboard
-
-
-def test_mode_and_project_can_be_overridden_and_unknown_keys_are_refused() -> None:
-    config = composed("wandb", wandb={"mode": "online", "project": "mine", "tags": ["a"]})
-    assert (config.wandb.mode, config.wandb.project, config.wandb.tags) == ("online", "mine", ["a"])
-    with pytest.raises((ConfigKeyError, ValidationError)):
-        composed("wandb", wandb={"mood": "online"})
-
-
-def test_tensorboard_without_the_package_says_which_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config_module, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"-e \"\.\[tensorboard\]\"$"):
-        composed("tensorboard")
 
 
 def test_two_offline_runs_in_one_process_get_their_own_and_the_environment_stays(tmp_path: Path) -> None:
@@ -142,15 +93,6 @@ def test_the_best_is_that_of_all_sessions_of_a_run(tmp_path: Path) -> None:
     assert second.summary["val/loss"] == {"min": 1, "last": 2}
 
 
-def test_tensorboard_gets_grouped_names_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    logged: dict[str, Any] = {}
-    monkeypatch.setattr(TensorBoardLogger, "__init__", lambda self, **arguments: None)
-    monkeypatch.setattr(TensorBoardLogger, "log_metrics", lambda self, metrics, step=None: logged.update(metrics))
-    logger = EventFiles(tmp_path, MetricTable())
-    logger.log_metrics({"train.loss": 1.0, "cost.seconds": 2.0}, 1)
-    assert logged == {"train/loss": 1.0, "time/wall_seconds": 2.0}
-
-
 def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from hexlit.training.loggers import *\n"
@@ -166,28 +108,3 @@ def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert "no API key was found" in done.stderr
     assert "wandb:" not in done.stderr
-
-
-def test_what_is_noted_is_in_the_configuration_and_the_summary_of_the_wandb_run(tmp_path: Path) -> None:
-    rows = wandb_of(LoggerConfig(), tmp_path)
-    note_in_wandb([rows], config={"trial": 3, "params": {"optimizer.lr": 0.1}})
-    rows.log_metrics({"epoch": 0, "loss": 1.0}, step=1)
-    note_in_wandb([rows], config={"trial": 4}, summary={"state": "pruned", "score": 0.5})
-    close_loggers([rows])
-    (run,) = offline_runs(tmp_path)
-    assert run.config == {"trial": 4, "params": {"optimizer.lr": 0.1}}
-    told = {name: run.summary[name] for name in ("state", "score", "loss")}
-    assert told == {"state": "pruned", "score": 0.5, "loss": 1}
-
-
-@pytest.mark.row("F12")
-def test_a_row_ends_when_a_phase_of_the_next_epoch_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = wandb_of(LoggerConfig(), tmp_path)
-    ended: list[str] = []
-    monkeypatch.setattr(rows.tracked, "flush", lambda: ended.append("row"))
-    clock = PhaseClock(None)
-    clock.listeners.append(rows)
-    for name, epoch, count in (("compiling", 4, 0), ("making", 4, 0), ("training", 4, 0), ("making", 5, 1)):
-        with clock.phase(name, epoch):
-            assert len(ended) == count
-    close_loggers([rows])

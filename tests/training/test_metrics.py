@@ -1,6 +1,5 @@
 """One row of metrics an epoch, and the file whole at every instant."""
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,19 +7,13 @@ import lightning as L
 import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
-from torch.utils.data import DataLoader
 
-from hexlit.errors import UsageError
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, Model, fit
-
-
-def rows_of(folder: Path) -> list[dict[str, str]]:
-    with (folder / "metrics.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+from tests.training.trainers import as_they_are, quiet_trainer, rows_of
 
 
 class Logs(L.Callback):
@@ -43,7 +36,7 @@ class LogsLate(Model):
 def test_an_epoch_is_a_row_with_dotted_names_and_empty_values_where_nothing_was_logged(tmp_path: Path) -> None:
     """Lightning remembers the values of earlier epochs, which the table does not repeat."""
     fit(3, [Logs([], ["strength/games"], ["a"]), MetricsCsv(tmp_path)])
-    rows = rows_of(tmp_path)
+    rows = rows_of(tmp_path / "metrics.csv")
     assert list(rows[0]) == ["epoch", "step", "train.loss", "strength.games", "a"]
     assert [(row["epoch"], row["step"]) for row in rows] == [("0", "2"), ("1", "5"), ("2", "8")]
     assert [row["strength.games"] for row in rows] == ["", "7", ""]
@@ -54,11 +47,9 @@ def test_an_epoch_is_a_row_with_dotted_names_and_empty_values_where_nothing_was_
 
 
 def test_what_the_module_logs_last_is_in_the_row(tmp_path: Path) -> None:
-    trainer = L.Trainer(
-        max_epochs=1, logger=False, callbacks=[MetricsCsv(tmp_path)], accelerator="cpu", enable_progress_bar=False
-    )
-    trainer.fit(LogsLate(), DataLoader([[torch.ones(4, 1)]], batch_size=None))  # type: ignore[arg-type]
-    assert rows_of(tmp_path)[0]["late"] == "nan"
+    trainer = quiet_trainer(callbacks=[MetricsCsv(tmp_path)], enable_checkpointing=True)
+    trainer.fit(LogsLate(), as_they_are([[torch.ones(4, 1)]]))
+    assert rows_of(tmp_path / "metrics.csv")[0]["late"] == "nan"
     assert "late" not in MetricsCsv(tmp_path).columns()
 
 
@@ -69,24 +60,18 @@ def test_a_checkpoint_comes_after_the_row_of_its_epoch(tmp_path: Path) -> None:
 
     class Checkpoints(ModelCheckpoint):
         def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-            rows.append(len(rows_of(tmp_path)))
+            rows.append(len(rows_of(tmp_path / "metrics.csv")))
 
     phase = EvaluationPhase(Evaluation("strength", lambda final: {"score": 0.5}, 3), PhaseClock(None), Display())
     fit(5, [phase, MetricsCsv(tmp_path), Checkpoints()])
     assert rows == [1, 2, 3, 4, 5]
-    assert [row["strength.score"] for row in rows_of(tmp_path)] == ["", "", "0.5", "", "0.5"]
+    assert [row["strength.score"] for row in rows_of(tmp_path / "metrics.csv")] == ["", "", "0.5", "", "0.5"]
 
 
 def test_resume_drops_the_rows_that_are_done_again_and_keeps_the_columns(tmp_path: Path) -> None:
     fit(3, [Logs(["extra"], ["extra"], []), MetricsCsv(tmp_path)])
-    before = rows_of(tmp_path)
+    before = rows_of(tmp_path / "metrics.csv")
     second = MetricsCsv(tmp_path)
     second.table.resume(2)
-    assert rows_of(tmp_path) == before[:2]
+    assert rows_of(tmp_path / "metrics.csv") == before[:2]
     assert second.columns()["epoch"] == [0, 1]
-
-
-def test_a_file_that_is_no_table_of_metrics_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "metrics.csv").write_text("epoch,loss\nfirst,1\n")
-    with pytest.raises(UsageError, match="metrics.csv line 2"):
-        MetricsCsv(tmp_path)

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import lightning as L
@@ -12,31 +11,39 @@ import torch
 from lightning.pytorch.plugins import MixedPrecision
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
-from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of
+from hexlit.training.batches import PartOf, equal_parts_of, some_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import FiniteGuard, TrainedModule
+from tests.training.trainers import as_they_are, quiet_trainer
 
 Batch = tuple[Tensor, Tensor]
 
 
-class Regression(TrainedModule):
-    """Two layers that learn a sum; `inside` is called with every batch that goes through them."""
+def two_layers() -> nn.Module:
+    return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
 
-    def __init__(self, inside: Callable[[Tensor], None] = lambda x: None, **settings: Any) -> None:
+
+class Regression(TrainedModule):
+    """Layers that learn a sum; `inside` is called with every batch that goes through them."""
+
+    def __init__(
+        self,
+        inside: Callable[[Tensor], None] = lambda x: None,
+        layers: Callable[[], nn.Module] = two_layers,
+        **settings: Any,
+    ) -> None:
         torch.manual_seed(0)
         fields: dict[str, Any] = {"device": "cpu", "threads": 2, "precision": "32-true"}
         profile = build_profile(AcceleratorConfig(**fields | settings.pop("accelerator", {})))
         plain: dict[str, Any] = {"name": "sgd", "lr": 0.1, "momentum": 0.0, "weight_decay": 0.0, "warmup_steps": 0}
         optimizer = OptimizerConfig(**plain | {"schedule": "constant"} | settings.pop("optimizer", {}))
         trainer = TrainerConfig(**{"gradient_clip": 0.0} | settings)
-        net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
-        super().__init__(net, optimizer, trainer, profile)
+        super().__init__(layers(), optimizer, trainer, profile)
         self.inside = inside
 
     def output(self, batch: Batch) -> Tensor:
@@ -67,19 +74,8 @@ def fit(
     precision: Any = None,
 ) -> None:
     plugins: Any = [MixedPrecision("16-mixed", "cpu", scaler)] if scaler is not None else None
-    trainer = L.Trainer(
-        accelerator="cpu",
-        devices=1,
-        max_epochs=epochs,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        plugins=plugins,
-        precision=precision,
-        callbacks=list(callbacks),
-    )
-    trainer.fit(module, DataLoader(data, batch_size=None))  # type: ignore[arg-type]
+    trainer = quiet_trainer(epochs, plugins=plugins, precision=precision, callbacks=list(callbacks))
+    trainer.fit(module, as_they_are(data))
 
 
 def weights(module: TrainedModule) -> Tensor:
@@ -110,26 +106,6 @@ def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> No
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
     assert max(seen) == (micro or 16)
     assert sum(seen) == 4 * 16
-
-
-@pytest.mark.row("C7")
-def test_a_batch_is_copied_to_a_device_of_its_own_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pinned memory brings nothing where the copy waits; every tensor of a batch is copied so."""
-    module, batch = Regression(), batches(steps=1)[0]
-    training: Any = SimpleNamespace(training=True)
-    module.trainer = training
-    copies: list[tuple[Any, Any]] = []
-
-    def record(tensor: Tensor, device: Any, **options: Any) -> Tensor:
-        copies.append((str(device), options.get("non_blocking", False)))
-        return tensor
-
-    monkeypatch.setattr(Tensor, "to", record)
-    module.transfer_batch_to_device(batch, torch.device("cuda", 0), 0)
-    assert copies == [("cuda:0", True)] * len(batch)
-    copies.clear()
-    module.transfer_batch_to_device(batch, torch.device("cpu"), 0)
-    assert copies == [("cpu", False)] * len(batch)
 
 
 @pytest.mark.row("A21")
@@ -177,82 +153,12 @@ def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
         fit(Regression(always), batches())
 
 
-@pytest.mark.row("A21")
-@pytest.mark.row("A22")
-def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-
-    def full(*_: Any, **settings: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(torch.optim.SGD, "step", full)
-    with pytest.raises(UsageError, match="no memory for the state of optimizer.name"):
-        fit(Regression(), batches())
-
-
 @pytest.mark.row("C2")
 @pytest.mark.parametrize("micro", [16, 4])
 def test_the_gradient_of_the_whole_step_is_clipped(micro: int) -> None:
     module = Regression(gradient_clip=0.05, accelerator={"train_batch": 16, "micro_batch": micro})
     fit(module, batches())
     torch.testing.assert_close(weights(module), plain_weights(batches(), clip=0.05), atol=1e-6, rtol=1e-4)
-
-
-class Order(torch.amp.GradScaler):
-    """A scaler that writes down what it does."""
-
-    def __init__(self, log: list[str], **settings: Any) -> None:
-        super().__init__("cpu", **settings)
-        self.log = log
-
-    def scale(self, outputs: Any) -> Any:
-        self.log.append("scale")
-        return super().scale(outputs)
-
-    def unscale_(self, optimizer: Any) -> None:
-        self.log.append("unscale")
-        super().unscale_(optimizer)
-
-    def step(self, optimizer: Any, *args: Any, **settings: Any) -> Any:
-        self.log.append("step")
-        return super().step(optimizer, *args, **settings)
-
-    def update(self, new_scale: Any = None) -> None:
-        self.log.append("update")
-        super().update(new_scale)
-
-
-@pytest.mark.row("C2")
-def test_scale_backward_unscale_clip_step_update_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With float16's scaler, and with two micro-batches a step; the clipped norm is that of the true gradient."""
-    from hexlit.training import module as under_test
-
-    log: list[str] = []
-    norms: list[float] = []
-    clip = torch.nn.utils.clip_grads_with_norm_
-
-    def clipping(parameters: Any, most: float, norm: Tensor) -> None:
-        log.append("clip")
-        norms.append(float(norm))
-        clip(parameters, most, norm)
-
-    monkeypatch.setattr(under_test, "clip_grads_with_norm_", clipping)
-    limits = {"train_batch": 16, "micro_batch": 8, "fused_optimizer": False}
-    module = Regression(gradient_clip=5.0, accelerator=limits)
-    backward = module.manual_backward
-
-    def begin(loss: Tensor) -> None:
-        log.append("loss")
-        backward(loss)
-
-    monkeypatch.setattr(module, "manual_backward", begin)
-    fit(module, batches(1), scaler=Order(log, init_scale=1024.0))
-    assert log == ["loss", "scale", "loss", "scale", "unscale", "clip", "step", "update"]
-    reference = Regression()
-    (batch,) = batches(1)
-    gradients = torch.autograd.grad(
-        reference.losses(reference.output(batch), batch)["loss"], list(reference.net.parameters())
-    )
-    assert norms == [pytest.approx(float(torch.cat([g.flatten() for g in gradients]).norm()), rel=0.01)]
 
 
 def poison(module: TrainedModule, step: int, value: float) -> None:
@@ -310,30 +216,6 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
 
 
 @pytest.mark.row("C18")
-def test_steps_that_learn_nothing_end_the_run(tmp_path: Path) -> None:
-    """After ten in a row."""
-    module = Regression()
-    module.net[0].weight.register_hook(lambda gradient: gradient * float("nan"))
-    with pytest.raises(UsageError, match="none of the latest 12 steps had finite gradients"):
-        fit(module, batches(), callbacks=[FiniteGuard(tmp_path)], epochs=5)
-
-
-@pytest.mark.row("C1")
-def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> None:
-    """It begins with a large factor, and may skip the first steps of a run."""
-    module = Regression(accelerator={"fused_optimizer": False})
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**18)
-    counts: list[int] = []
-
-    class Count(L.Callback):
-        def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-            counts.append(int(module.skipped_in_a_row))
-
-    fit(module, batches(1), scaler=scaler, callbacks=[FiniteGuard(tmp_path), Count()], epochs=6)
-    assert (counts[0], counts[-1]) == (1, 0)
-
-
-@pytest.mark.row("C18")
 @pytest.mark.parametrize("step", [0, 2, 3])
 def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(step: int, tmp_path: Path) -> None:
     """In the middle of an epoch, and in its last step."""
@@ -347,6 +229,36 @@ def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(step: int, 
     assert (saved["epoch"], saved["step"]) == (0, step)
     torch.testing.assert_close(saved["batch"], list(data[step]), equal_nan=True)
     assert weights(module).isfinite().all()
+
+
+@pytest.mark.row("C18")
+def test_steps_that_learn_nothing_end_the_run(tmp_path: Path) -> None:
+    """After ten in a row."""
+    module = Regression()
+    module.net[0].weight.register_hook(lambda gradient: gradient * float("nan"))
+    with pytest.raises(UsageError, match="none of the latest 12 steps had finite gradients"):
+        fit(module, batches(), callbacks=[FiniteGuard(tmp_path)], epochs=5)
+
+
+@pytest.mark.row("C1")
+def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> None:
+    """It begins with a large factor, and may skip the first steps of a run."""
+    module = Regression(accelerator={"fused_optimizer": False})
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**18)
+    fit(module, batches(1), scaler=scaler, callbacks=[FiniteGuard(tmp_path)], epochs=6)
+    assert (int(module.skipped_in_a_row), scaler.get_scale() < 2.0**18) == (0, True)
+
+
+@pytest.mark.row("A21")
+@pytest.mark.row("A22")
+def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+
+    def full(*_: Any, **settings: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.optim.SGD, "step", full)
+    with pytest.raises(UsageError, match="no memory for the state of optimizer.name"):
+        fit(Regression(), batches())
 
 
 @pytest.mark.row("C8")
@@ -432,22 +344,6 @@ def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
     torch.testing.assert_close(weights(module), weights(alone), rtol=0, atol=0)
 
 
-@pytest.mark.row("A21")
-@pytest.mark.row("C4")
-def test_memory_that_runs_out_while_compiling_is_tried_is_not_the_compilers_fault() -> None:
-    sizes: list[int] = []
-
-    def full_above_4(x: Tensor) -> None:
-        sizes.append(len(x))
-        if len(x) > 4:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-
-    module = Regression(full_above_4, accelerator={"compile": True, "train_batch": 16})
-    assert module.prepare() is not None
-    assert sizes == [16, 8, 4]
-    assert module.micro_batch == 4
-
-
 @pytest.mark.row("C4")
 @pytest.mark.row("C16")
 def test_compiling_is_tried_before_training_and_keeps_the_names_of_weights(tmp_path: Path) -> None:
@@ -492,29 +388,13 @@ def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
     ends = []
     for precision in ("32-true", "bf16-mixed"):
         module = Regression(optimizer={"name": "adamw", "lr": 0.02}, accelerator={"precision": precision})
-        trainer_precision: Any = precision
-        trainer = L.Trainer(
-            accelerator="cpu", precision=trainer_precision, max_epochs=1, logger=False, enable_checkpointing=False,
-            enable_progress_bar=False, enable_model_summary=False,
-        )  # fmt: skip
-        trainer.fit(module, DataLoader(data, batch_size=None))  # type: ignore[arg-type]
+        fit(module, data, precision=precision)
         (held_out,) = batches(1, 512)
         with torch.no_grad():
             ends.append(float(module.losses(module.output(held_out), held_out)["loss"]))
     first = Regression()
     assert ends[0] < 0.2 * float(first.losses(first.output(held_out), held_out)["loss"])
     assert ends[1] == pytest.approx(ends[0], rel=0.02)
-
-
-def test_batches_of_any_form_are_split_along_their_first_dimension() -> None:
-    x, y = torch.arange(5), torch.arange(5) * 2
-    assert batch_size({"ids": x, "labels": y}) == 5
-    parts = list(parts_of({"ids": x, "labels": y}, 2))
-    assert [part["ids"].tolist() for part in parts] == [[0, 1], [2, 3], [4]]
-    assert [part["labels"].tolist() for part in parts] == [[0, 2], [4, 6], [8]]
-    assert [tuple(map(len, part)) for part in parts_of((x, y), 3)] == [(3, 3), (2, 2)]
-    whole = (x, y)
-    assert next(parts_of(whole, 5)) is whole
 
 
 @pytest.mark.row("F22")

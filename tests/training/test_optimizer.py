@@ -12,7 +12,7 @@ from torch.nn import functional
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
-from hexlit.training.config import LR_SCALINGS, OPTIMIZERS, OptimizerConfig, TrainerConfig
+from hexlit.training.config import OPTIMIZERS, OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
     Adafactor,
     AdamWBf16,
@@ -65,30 +65,6 @@ def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(nam
     assert all((was != now).all() for was, now in zip(before, model.parameters(), strict=True))
 
 
-@pytest.mark.row("A22")
-def test_fused_and_plain_updates_agree() -> None:
-    results = []
-    for fused in (False, True):
-        torch.manual_seed(0)
-        model = net()
-        optimizer = build_optimizer(OptimizerConfig(lr=0.01), model, fused=fused)
-        for step in range(5):
-            for parameter in model.parameters():
-                parameter.grad = torch.sin(parameter.detach() * 7 + step)
-            optimizer.step()
-        results.append(torch.cat([parameter.detach().flatten() for parameter in model.parameters()]))
-    assert torch.allclose(results[0], results[1], atol=1e-6)
-
-
-@pytest.mark.row("A11")
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_rate_that_is_given_takes_the_place_of_the_configured_one(name: str) -> None:
-    config = OptimizerConfig(name=name, lr=0.25)
-    for given, used in ((None, 0.25), (0.5, 0.5)):
-        optimizer = build_optimizer(config, net(), fused=False, lr=given)
-        assert [group["lr"] for group in optimizer.param_groups] == [used, used]
-
-
 @pytest.mark.row("A11")
 @pytest.mark.parametrize(
     ("scaling", "rates"), [("none", [1, 1, 1]), ("linear", [0.5, 1, 8]), ("sqrt", [0.707, 1, 2.83])]
@@ -96,32 +72,6 @@ def test_a_rate_that_is_given_takes_the_place_of_the_configured_one(name: str) -
 def test_the_rate_is_scaled_to_the_batch_as_configured(scaling: str, rates: list[float]) -> None:
     config = OptimizerConfig(lr=1.0, lr_scaling=scaling, lr_batch=128)
     assert [scaled_lr(config, batch) for batch in (64, 128, 1024)] == pytest.approx(rates, rel=1e-3)
-
-
-@pytest.mark.row("A11")
-def test_the_rate_is_left_alone_unless_asked_for() -> None:
-    assert scaled_lr(OptimizerConfig(lr=0.002), 4096) == 0.002
-    assert set(LR_SCALINGS) == {"none", "linear", "sqrt"}
-    with pytest.raises(UsageError, match=r"optimizer.lr_scaling=log: choose one of none, linear, sqrt"):
-        OptimizerConfig(lr_scaling="log")
-
-
-@pytest.mark.row("A22")
-def test_every_optimizer_has_a_preset_of_its_name() -> None:
-    assert {path.stem for path in CONF.glob("*.yaml")} == set(OPTIMIZERS)
-    for name in OPTIMIZERS:
-        assert isinstance(build_optimizer(preset(name), net(), fused=False), KINDS[name])
-
-
-@pytest.mark.row("A22")
-def test_momentum_is_09_unless_given_and_refused_where_there_is_none() -> None:
-    assert build_optimizer(OptimizerConfig(name="sgd"), net(), fused=False).defaults["momentum"] == 0.9
-    for name in ("adamw", "adamw_bf16"):
-        assert build_optimizer(OptimizerConfig(name=name), net(), fused=False).defaults["betas"] == (0.9, 0.999)
-        given = build_optimizer(OptimizerConfig(name=name, momentum=0.5), net(), fused=False)
-        assert given.defaults["betas"] == (0.5, 0.999)
-    with pytest.raises(UsageError, match=r"optimizer.momentum=0.5: optimizer.name=adafactor has no momentum"):
-        OptimizerConfig(name="adafactor", momentum=0.5)
 
 
 def noisy(examples: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -191,11 +141,6 @@ def test_the_rate_stays_low_after_the_share_of_the_run_in_which_it_falls() -> No
     settings = OptimizerConfig(warmup_steps=0, final_lr_share=0.2, decay_share=0.5)
     at = {share: learning_rate_factor(settings, lambda share=share: share)(1) for share in (0.0, 0.25, 0.5, 0.75, 1.0)}  # type: ignore[misc]
     assert at == pytest.approx({0.0: 1.0, 0.25: 0.6, 0.5: 0.2, 0.75: 0.2, 1.0: 0.2})
-
-
-def test_a_constant_rate_stays_and_no_warmup_starts_at_once() -> None:
-    constant = learning_rate_factor(OptimizerConfig(schedule="constant", warmup_steps=0), lambda: 0.9)
-    assert [constant(step) for step in (0, 1, 1000)] == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

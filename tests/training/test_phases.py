@@ -1,6 +1,5 @@
 """The clock of the phases and its table."""
 
-import csv
 import time
 from pathlib import Path
 
@@ -9,14 +8,10 @@ import torch
 
 from hexlit.accelerate.memory import DeviceGauge
 from hexlit.errors import UsageError
-from hexlit.training.phases import Phase, PhaseClock
+from hexlit.training.phases import PhaseClock
+from tests.training.trainers import rows_of
 
 UNITS = ("games", "positions", "evaluations")
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.mark.row("E3")
@@ -96,36 +91,6 @@ def test_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Pa
     assert (total.device_utilisation is None) == (threads is None)
 
 
-def test_unknown_numbers_are_empty_and_a_counted_zero_is_zero(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
-    with clock.phase("evaluate", 0) as phase:
-        phase.add(games=0)
-    (row,) = rows_of(tmp_path / "phases.csv")
-    assert (row["games"], row["games_per_second"]) == ("0", "0")
-    for name in ("network_seconds", "outside_network_share", "positions", "evaluations", "positions_per_second"):
-        assert row[name] == ""
-
-
-def test_a_phase_inside_a_phase_is_refused_and_the_outer_one_goes_on(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
-    refused = pytest.raises(RuntimeError, match="'optimise' cannot start inside phase 'selfplay'")
-    with clock.phase("selfplay", 0), refused, clock.phase("optimise", 0):
-        pass
-    assert [row["phase"] for row in rows_of(tmp_path / "phases.csv")] == ["selfplay"]
-
-
-def test_a_phase_that_fails_leaves_no_row_and_the_clock_can_be_used_again(tmp_path: Path) -> None:
-    """Nor has the time between phases one, before `account`."""
-    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
-    clock.outside("saving", 0)
-    clock.settle()
-    with pytest.raises(KeyboardInterrupt), clock.phase("selfplay", 0):
-        raise KeyboardInterrupt
-    with clock.phase("selfplay", 0):
-        pass
-    assert len(rows_of(tmp_path / "phases.csv")) == 1
-
-
 def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the_others(tmp_path: Path) -> None:
     path = tmp_path / "phases.csv"
     first = PhaseClock(path, units=UNITS)
@@ -150,39 +115,6 @@ def test_a_broken_table_is_refused_with_its_line(tmp_path: Path) -> None:
     path.write_text("epoch,phase,wall_seconds\n0,selfplay,fast\n")
     with pytest.raises(UsageError, match="phases.csv line 2"):
         PhaseClock(path, units=UNITS)
-
-
-class Recorder:
-    def __init__(self) -> None:
-        self.heard: list[object] = []
-
-    def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
-        self.heard.append(("start", name, epoch, goal))
-
-    def phase_advanced(self, phase: Phase) -> None:
-        self.heard.append((phase.done, dict(phase.figures)))
-
-    def phase_ended(self, phase: Phase) -> None:
-        self.heard.append(("end", phase.finished, phase.wall_seconds == phase.wall_seconds))
-
-
-def test_listeners_hear_of_start_progress_and_end() -> None:
-    clock = PhaseClock(None, units=UNITS)
-    recorder = Recorder()
-    clock.listeners.append(recorder)
-    with clock.phase("optimise", 4, goal=100) as phase:
-        phase.advance(10, policy_loss=2.0)
-        phase.advance(20, value_loss=0.5)
-    with pytest.raises(ValueError, match="broken"), clock.phase("evaluate", 4):
-        raise ValueError("broken")
-    assert recorder.heard == [
-        ("start", "optimise", 4, 100),
-        (10, {"policy_loss": 2.0}),
-        (20, {"policy_loss": 2.0, "value_loss": 0.5}),
-        ("end", True, True),
-        ("start", "evaluate", 4, None),
-        ("end", False, True),
-    ]
 
 
 @pytest.mark.row("C15")
@@ -229,11 +161,12 @@ def test_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> Non
         ("4", "saving"),
         ("5", "finishing"),
     ]
-    assert least - 1e-3 <= clock.seconds_of() <= most + 1e-3
+    totals = {name: total.wall_seconds for name, total in clock.totals().items()}
+    assert least - 1e-3 <= sum(totals.values()) <= most + 1e-3
     seconds = {(row["epoch"], row["phase"]): float(row["wall_seconds"]) for row in rows}
     assert seconds["3", "starting"] >= 0.52, "what comes between compiling and the first epoch is starting, too"
     assert seconds["3", "saving"] >= 0.04, "until the next epoch's first phase"
-    assert clock.seconds_of("compiling", "between") == pytest.approx(
+    assert totals["compiling"] + totals["between"] == pytest.approx(
         seconds["3", "compiling"] + seconds["3", "between"] + seconds["4", "between"], rel=1e-6
     )
 

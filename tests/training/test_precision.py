@@ -33,13 +33,3 @@ def test_float16_on_cuda_scales_its_gradients() -> None:
     """Lightning builds the scaler for this name."""
     assert precision_arguments(profile_on("cuda", "16-mixed")) == {"precision": "16-mixed", "plugins": []}
     assert MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler("cuda", enabled=False)).scaler is not None
-
-
-@pytest.mark.row("B4")
-@pytest.mark.parametrize("device", ["cpu", "mps", "cuda"])
-@pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])
-def test_other_formats_have_no_scaler_anywhere(device: str, precision: str) -> None:
-    arguments = precision_arguments(profile_on(device, precision))
-    assert arguments == {"precision": precision, "plugins": []}
-    trainer = L.Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, **arguments)
-    assert getattr(trainer.precision_plugin, "scaler", None) is None

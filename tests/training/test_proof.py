@@ -1,6 +1,5 @@
 """A run that has reached its aim, several measurements running, ends; and a resumed one remembers."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +9,7 @@ import lightning as L
 import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
-from torch.utils.data import DataLoader
 
-from hexlit.interruption import is_interruption
 from hexlit.training.budget import Budget
 from hexlit.training.config import TrainerConfig
 from hexlit.training.evaluation import EarlyStopping, EvaluationPhase, StopAtTarget, ending_of
@@ -20,6 +17,7 @@ from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, Model, fit
+from tests.training.trainers import as_they_are, quiet_trainer
 
 LEAST = {"score": 0.9, "share": 0.5}
 
@@ -33,12 +31,6 @@ def test_so_many_measurements_in_a_row_prove_the_aim() -> None:
     proof = StopAtTarget(LEAST, 2)
     assert judged(proof, [0.95, 0.89, 0.9, 0.91, 0.1]) == [False, False, False, True, True]
     assert proof.proved_after == 4
-
-
-def test_every_figure_has_to_reach_its_threshold() -> None:
-    assert judged(StopAtTarget(LEAST, 1), [1.0], share=0.4) == [False]
-    assert judged(StopAtTarget(LEAST, 1), [math.nan]) == [False]
-    assert not StopAtTarget(LEAST, 1).judge(1, {"score": 1.0})
 
 
 def test_a_checkpoint_keeps_the_count() -> None:
@@ -101,16 +93,8 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
     run([0.9] * 9, tmp_path)
     phase = EvaluationPhase(Evaluation("strength", Measured([]), 1, LEAST, 2), PhaseClock(None), Display())
     assert phase.target is not None
-    trainer = L.Trainer(
-        accelerator="cpu",
-        max_epochs=9,
-        logger=False,
-        callbacks=[phase],
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-    )
-    batches: Any = DataLoader([[torch.ones(4, 1)]], batch_size=None)  # type: ignore[arg-type]
-    trainer.fit(Model(), batches, ckpt_path=tmp_path / "last.ckpt", weights_only=True)
+    trainer = quiet_trainer(9, callbacks=[phase])
+    trainer.fit(Model(), as_they_are([[torch.ones(4, 1)]]), ckpt_path=tmp_path / "last.ckpt", weights_only=True)
     assert trainer.global_step == 2 * 3, "the steps of two epochs"
     assert phase.latest["score"] == -1.0
 
@@ -134,11 +118,3 @@ def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
 
     assert why(fit(3, [Pruned()])) == ("stopped", 1, 3)
     assert why(fit(3, [Pruned()]), interrupted_after=2) == ("interrupted", 2, 3)
-
-
-def test_ctrl_c_is_known_from_the_exit_that_lightning_makes_of_it() -> None:
-    stop = SystemExit(1)
-    stop.__context__ = KeyboardInterrupt()
-    assert is_interruption(stop)
-    assert is_interruption(KeyboardInterrupt())
-    assert not is_interruption(SystemExit(1))

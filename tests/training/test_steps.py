@@ -1,6 +1,5 @@
 """The parts of a training step, where each of them takes a time that is known."""
 
-import csv
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from torch import Tensor
 from hexlit.training.module import TrainedModule
 from hexlit.training.usage import PARTS, StepClock
 from tests.training.test_module import Batch, Regression, batches, fit
+from tests.training.trainers import rows_of
 
 STEPS = 3
 PLANTED = {"load": 0.03, "forward": 0.05, "loss": 0.07, "backward": 0.09, "update": 0.11}
@@ -77,8 +77,7 @@ def row_of(module: TrainedModule, data: list[Batch], folder: Path) -> tuple[dict
     module.clock = StepClock(folder / "steps.csv", torch.device("cpu"))
     own = OwnClock()
     fit(module, data, callbacks=[own, module.clock])
-    with (folder / "steps.csv").open(newline="") as file:
-        (row,) = csv.DictReader(file)
+    (row,) = rows_of(folder / "steps.csv")
     names = [part for part in PARTS if part != "transfer"]
     assert row["transfer_seconds"] == ""
     return {name: float(row[f"{name}_seconds"]) for name in [*names, "wall"]}, own.ended - own.started

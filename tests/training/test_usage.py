@@ -40,17 +40,6 @@ def epoch_end(usage: RunUsage, epoch: int = 3) -> tuple[dict[str, float], dict[s
 
 
 @pytest.mark.row("D18")
-def test_memory_is_logged_each_epoch_in_mb(tmp_path: Path) -> None:
-    """A value that cannot be read is left out, not 0."""
-    peaks: dict[str, int | None] = {"host": 1_500_000_000, "device": None}
-    usage = usage_of(tmp_path, peaks)
-    assert epoch_end(usage)[0] == {"memory.host_mb": 1500.0}
-    peaks["device"] = 2 * 10**9
-    assert epoch_end(usage)[0] == {"memory.host_mb": 1500.0, "memory.device_mb": 2000.0}
-    assert epoch_end(usage_of(tmp_path, {"host": None}))[0] == {}
-
-
-@pytest.mark.row("D18")
 @pytest.mark.parametrize(("limit", "expected"), [(8000.0, 0), (1499.0, 1)])
 def test_one_warning_names_the_figure_and_the_threshold(
     tmp_path: Path, limit: float, expected: int, caplog: pytest.LogCaptureFixture

@@ -59,26 +59,6 @@ def test_every_pruner_can_be_made(path: Path) -> None:
     assert type(pruner).__name__.lower().startswith(name)
 
 
-def test_the_default_pruner_is_that_of_row_c9() -> None:
-    node = OmegaConf.to_container(OmegaConf.load(PRUNERS / "median.yaml"))
-    assert isinstance(node, dict)
-    assert (node["n_startup_trials"], node["n_warmup_steps"]) == (10, 5)
-
-
-@pytest.mark.parametrize(
-    ("node", "told"),
-    [
-        ({"_target_": "optuna.samplers.NoSuch"}, "NoSuch"),
-        ({"_target_": "optuna.samplers.RandomSampler", "sed": 3}, "sed"),
-        ({}, "hydra/sweeper/sampler"),
-        ("tpe", "hydra/sweeper/sampler"),
-    ],
-)
-def test_a_sampler_that_cannot_be_made_is_a_mistake(node: object, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        build_sampler(node, SPACE, seed=1)
-
-
 def test_directions() -> None:
     assert directions_of(None, ["strength.score", "train.loss", "val.accuracy"]) == ["maximize", "minimize", "maximize"]
     assert directions_of("minimize", ["strength.score"]) == ["minimize"]

@@ -6,26 +6,12 @@ from pathlib import Path
 import pytest
 
 from hexlit.tuning.trials import Curves, mean_curves, read_curves, sanity_flags
-from tests.tuning.sweeps import losses, write_metrics
+from tests.tuning.sweeps import write_metrics
 
 
 def curves(**columns: list[float]) -> Curves:
     named = {name.replace("__", "."): tuple(values) for name, values in columns.items()}
     return Curves(tuple(range(len(next(iter(named.values()))))), named)
-
-
-@pytest.mark.row("D14")
-def test_the_losses_of_a_split_are_those_of_the_last_epoch(tmp_path: Path) -> None:
-    found = read_curves(write_metrics(tmp_path, losses([2.0, 1.0], [0.5, 0.25], weight=7.0)))
-    assert found.splits == ("train",)
-    assert found.last("train.loss") == pytest.approx(1.0 + 7 * 0.25)
-    assert found.losses("train") == {
-        "loss": pytest.approx(1.0 + 7 * 0.25),
-        "policy_loss": 1.0,
-        "value_loss": 0.25,
-        "comparable_loss": pytest.approx(0.14 * 1 + 0.86 * 0.25),
-    }
-    assert found.losses("val") == {}
 
 
 def test_a_value_that_was_not_logged_is_none_and_nan_is_kept(tmp_path: Path) -> None:
@@ -44,13 +30,6 @@ def test_a_torn_last_line_is_left_out(torn: str, tmp_path: Path) -> None:
     path.write_text(f"epoch,step,train.loss\n0,0,3.0\n1,10,2.0\n{torn}")
     found = read_curves(path)
     assert (found.epochs, found.column("train.loss")) == ((0, 1), (3.0, 2.0))
-
-
-def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
-    path = write_metrics(tmp_path, {"train.loss": [3.0]})
-    assert read_curves(path).epochs == (0,)
-    write_metrics(tmp_path, {"train.loss": [3.0, 2.0]})
-    assert read_curves(path).epochs == (0, 1)
 
 
 def test_several_seeds_make_one_curve_of_their_means() -> None:
@@ -81,7 +60,3 @@ def test_several_seeds_make_one_curve_of_their_means() -> None:
 )
 def test_what_looks_wrong_gets_a_flag(columns: dict[str, list[float]], expected: tuple[str, ...]) -> None:
     assert sanity_flags([curves(**columns)]) == expected
-
-
-def test_one_bad_seed_flags_its_trial() -> None:
-    assert sanity_flags([curves(train__loss=[2.0, 1.0]), curves(train__loss=[2.0, math.nan])]) == ("nan",)

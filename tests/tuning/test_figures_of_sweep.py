@@ -121,20 +121,6 @@ def test_a_plain_multirun_is_drawn_by_the_course_of_its_objective(tmp_path: Path
     assert data["slices"]["parameters"][0]["choices"] == ["a", "b", "c"]
 
 
-def test_no_figure_opens_a_window_or_touches_pyplot(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    make_sweep(tmp_path / "s", trials(3))
-    program = (
-        "import sys; from pathlib import Path; from hexlit.tuning.result_files import write_results; "
-        f"write_results(Path({str(tmp_path / 's')!r}), True); "
-        "print([name for name in ('matplotlib.pyplot', 'tkinter', 'torch') if name in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert (found.stdout, found.stderr) == ("[]\n", "")
-
-
 def studied(count: int) -> tuple[dict[str, BaseDistribution], dict[int, dict[str, Any]]]:
     settings: dict[int, dict[str, Any]] = {
         n: {"lr": 10 ** (-4 + 3 * (n * 0.379 % 1)), "blocks": 1 + n * 7 % 5, "net": "abc"[n * 5 % 3]}

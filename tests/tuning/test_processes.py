@@ -70,13 +70,6 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
     assert warnings == (expected if driver is None else []), "once, however many trials"
 
 
-def test_without_a_budget_nobody_is_warned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    found = ending(tmp_path, SweepConfig(), monkeypatch, driver=None, told=3 * GIB)
-    assert (found.failure, found.peaks["device"], caplog.records) == (None, 3 * GIB, [])
-
-
 @pytest.fixture
 def watcher() -> Iterator[object]:
     slurm = pytest.importorskip("submitit.slurm.slurm", reason="an extra")

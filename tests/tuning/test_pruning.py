@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 from hexlit.training.loggers import MetricsCsv
 from hexlit.tuning.pruning import Pruning
+from tests.training.trainers import quiet_trainer
 
 
 class Descent(L.LightningModule):
@@ -50,40 +51,17 @@ class Study:
 
 def fit(tmp_path: Path, study: Any, module: L.LightningModule, epochs: int = 4, **settings: Any) -> L.Trainer:
     monitor = settings.pop("monitor", "value")
-    trainer = L.Trainer(
-        max_epochs=epochs,
-        accelerator="cpu",
-        logger=False,
-        callbacks=[
-            MetricsCsv(tmp_path),
-            ModelCheckpoint(tmp_path, "last", save_on_train_epoch_end=True, enable_version_counter=False),
-            Pruning(study, monitor, **settings),
-        ],
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        log_every_n_steps=1,
-    )
+    saving = ModelCheckpoint(tmp_path, "last", save_on_train_epoch_end=True, enable_version_counter=False)
+    callbacks = [MetricsCsv(tmp_path), saving, Pruning(study, monitor, **settings)]
+    trainer = quiet_trainer(epochs, callbacks=callbacks, enable_checkpointing=True, log_every_n_steps=1)
     trainer.fit(module, DataLoader(list(range(6)), batch_size=2))  # type: ignore[arg-type]
     return trainer
-
-
-def test_each_epoch_is_reported_once(tmp_path: Path) -> None:
-    study = Study()
-    fit(tmp_path, study, Descent())
-    assert study.reports == [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0)]
-    assert not study.pruned
 
 
 def test_an_epoch_without_a_measurement_is_not_reported(tmp_path: Path) -> None:
     study = Study()
     fit(tmp_path, study, Descent(every=2), epochs=5, first_step=8)  # those of a later seed come after those before
     assert study.reports == [(8, 0.0), (10, 2.0), (12, 4.0)]
-
-
-def test_every_few_steps(tmp_path: Path) -> None:
-    study = Study()
-    fit(tmp_path, study, Descent(), epochs=2, monitor="steps", every_n_steps=2)
-    assert [step for step, _ in study.reports] == [0, 1, 2]
 
 
 def test_a_loss_of_the_training_is_reported_as_its_mean_over_the_steps(tmp_path: Path) -> None:
@@ -108,12 +86,6 @@ def test_a_pruned_training_ends_after_its_epoch_with_all_files_whole(tmp_path: P
     rows = (tmp_path / "metrics.csv").read_text().splitlines()
     assert len(rows) == 3, "a header and two epochs"
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 1
-
-
-def test_what_has_done_all_its_epochs_is_not_pruned(tmp_path: Path) -> None:
-    study = Study(until=3)
-    fit(tmp_path, study, Descent())
-    assert not study.pruned
 
 
 TWO_PROCESSES = """

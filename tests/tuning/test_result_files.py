@@ -13,20 +13,9 @@ import pytest
 from omegaconf import OmegaConf
 from optuna.distributions import IntDistribution
 
-from hexlit.tuning.result_files import as_document, leaderboard, shown_columns, write_results
+from hexlit.tuning.result_files import as_document, leaderboard, write_results
 from hexlit.tuning.results import SweepResults, read_results
-from tests.tuning.sweeps import (
-    Made,
-    comparable,
-    complete,
-    failed,
-    losses,
-    make_job,
-    make_sweep,
-    mark_alive,
-    pruned,
-    running,
-)
+from tests.tuning.sweeps import comparable, complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
 
 SCHEMA = json.loads(files("hexlit.tuning").joinpath("overall_results.schema.json").read_text())
 
@@ -90,13 +79,6 @@ def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
     assert names == {"overall_results.json", "leaderboard.csv", "best.yaml", "report.html"}
 
 
-def test_a_best_trial_older_than_the_sweep_came_with_the_study_it_joined(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [complete(0.5)], started=4e9)
-    write_results(folder, figures=False)
-    document = read(folder / "overall_results.json")
-    assert (document["best"], document["progress"]["best_after_seconds"]) == (0, None)
-
-
 def rows_of(results: SweepResults) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(leaderboard(results))))
 
@@ -118,25 +100,6 @@ def test_the_successes_come_first_with_their_ranks(sweep: Path) -> None:
     assert float(rows[0]["comparable"]) == pytest.approx(comparable(0.9, 0.3))
     assert (rows[0]["policy_loss"], rows[0]["value_loss"]) == ("0.9", "0.3")
     assert (rows[4]["flags"], rows[4]["failure"]) == ("nan", "out of memory: asked for <b>2 GiB</b>")
-
-
-def test_the_pareto_front_is_named(tmp_path: Path) -> None:
-    trials = [Made(values=(0.9, 9.0)), Made(values=(0.4, 10.0)), Made(values=(0.5, 1.0))]
-    ways = {"strength.score": "maximize", "seconds": "minimize"}
-    folder = make_sweep(tmp_path / "s", trials, ways)
-    lines = leaderboard(read_results(folder)).splitlines()
-    assert [line.split(",")[0] for line in lines] == ["rank", "front", "front", ""]
-    assert [line.split(",")[3:5] for line in lines[1:3]] == [["0.9", "9.0"], ["0.5", "1.0"]]
-
-
-def test_people_are_shown_objectives_losses_and_costs_with_the_way_to_each(sweep: Path) -> None:
-    columns = shown_columns(read_results(sweep))
-    assert [column["heading"] for column in columns] == [
-        *("strength.score", "comparable", "policy", "value", "epochs", "time", "memory", "device memory")
-    ]
-    assert columns[0] == {"heading": "strength.score", "unit": None, "path": ["values", 0], "dropped": None}
-    assert columns[2] == {"heading": "policy", "unit": None, "path": ["losses", "policy_loss"], "dropped": 3}
-    assert [column["unit"] for column in columns[4:]] == ["epochs", "seconds", "bytes", "bytes"]
 
 
 FIXED = [
@@ -183,26 +146,6 @@ def test_a_budget_that_was_sampled_is_kept(tmp_path: Path) -> None:
     made = complete(0.3, params={"trainer.max_epochs": 7}, distributions={"trainer.max_epochs": epochs})
     found = written(make_sweep(tmp_path / "s", [made], overrides=["trainer.max_epochs=3"]))
     assert (found["overrides"], found["left_out"]) == (["trainer.max_epochs=7"], [])
-
-
-def test_the_comparable_loss_that_ranks_is_there(tmp_path: Path) -> None:
-    trials = [complete(1.0, metrics=losses([1.0], [0.9])), complete(3.0, metrics=losses([1.0], [0.2]))]
-    found = written(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
-    assert (found["trial"], found["value"]) == (1, 3.0)
-    assert found["comparable"] == pytest.approx(0.14 + 0.86 * 0.2)
-
-
-def test_of_several_objectives_the_best_in_the_first_is_taken(tmp_path: Path) -> None:
-    trials = [Made(values=(0.5, 1.0)), Made(values=(0.9, 9.0)), Made(values=(0.2, 8.0))]
-    found = written(make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"}))
-    assert (found["trial"], found["values"], found["objective"]) == (1, [0.9, 9.0], ["strength.score", "seconds"])
-
-
-def test_without_a_success_an_old_file_goes(tmp_path: Path) -> None:
-    folder = make_sweep(tmp_path / "s", [failed(), pruned()])
-    (folder / "best.yaml").write_text("trial: 3\n")
-    write_results(folder, figures=False)
-    assert not (folder / "best.yaml").exists()
 
 
 def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import optuna
 import pytest
 from optuna.storages import RDBStorage
 from optuna.trial import TrialState
-from sqlalchemy.exc import OperationalError, PendingRollbackError
+from sqlalchemy.exc import OperationalError
 
 from hexlit.tuning import storage
-from hexlit.tuning.storage import Retry, StorageGoneError, chain_of, is_lost, open_storage
+from hexlit.tuning.storage import Retry, StorageGoneError, open_storage
 
 pytestmark = pytest.mark.row("F23")
 GONE = OperationalError("SELECT 1", {}, Exception("connection refused,\nindeed"))
@@ -73,15 +73,6 @@ def test_all_give_up_together() -> None:
         other.call(refused, "mysql://host/db")
     with pytest.raises(ZeroDivisionError):
         Retry(600.0).call(lambda: 1 // 0, "mysql://host/db")
-
-
-def test_a_connection_that_is_lost_within_a_transaction_is_lost() -> None:
-    """SQLAlchemy then speaks of the transaction, and of the loss only as what it was about."""
-    pending = PendingRollbackError("Can't reconnect until invalid transaction is rolled back.")
-    pending.__context__ = GONE
-    wrapped = optuna.exceptions.StorageInternalError("wrapped")
-    wrapped.__cause__ = pending
-    assert any(map(is_lost, chain_of(wrapped)))
 
 
 def test_an_end_that_reached_the_database_though_its_answer_was_lost_is_no_error(

@@ -76,20 +76,6 @@ def test_a_child_holds_the_slot_after_its_parent_was_killed() -> None:
         time.sleep(0.1)
 
 
-def test_slots_are_taken_from_the_first_on_and_say_whose_they_are() -> None:
-    slots = Slots("cpu", 2)
-    one, two = slots.take("runs/a"), slots.take("runs/b")
-    assert one is not None
-    assert two is not None
-    assert slots.take("runs/c") is None
-    assert slots.owners() == ["runs/a", "runs/b"]
-    assert Slots("mps", 2).take() is not None  # another device
-    one.close()
-    wider = Slots("cpu", 3)
-    more = [wider.take(), wider.take()]
-    assert [Path(slot.name).name for slot in more if slot] == ["slot-0", "slot-2"]
-
-
 def test_a_slot_whose_file_was_cleaned_away_is_taken_anew() -> None:
     slots = Slots("cpu", 1)
     slot = slots.take()

@@ -145,15 +145,3 @@ def test_a_journal_is_where_it_was_asked_for(spec: str | None, tmp_path: Path, m
     assert isinstance(opened, JournalStorage)
     expected = "sweep/study.journal" if spec is None else "other.journal"
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.journal")] == [expected]
-
-
-def test_a_journal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"file/study\.journal: .*(Not a directory|File exists)"):
-        open_storage(None, tmp_path / "file")
-    path = tmp_path / "study.journal"
-    optuna.create_study(study_name="s", storage=open_storage(None, tmp_path)).set_user_attr("a", 1)
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0] + b'{"op_code":2,"wor{"op_code":2}\n' + lines[1])
-    with pytest.raises(UsageError, match=r"study\.journal: the study's journal cannot be read"):
-        open_storage(None, tmp_path)

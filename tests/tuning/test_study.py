@@ -1,6 +1,5 @@
 """A study as other programs read it."""
 
-import threading
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -58,25 +57,6 @@ def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> 
         made(tmp_path, join=True, terms=space)
     with pytest.raises(UsageError, match="sweep.join=true: sweep.objective is None, but"):
         made(tmp_path, join=True, terms={})
-
-
-@pytest.mark.row("F23")
-def test_who_joins_a_study_that_was_just_made_waits_for_its_terms(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who begins a study names its terms a moment after it is there; a kill may come between."""
-    with monkeypatch.context() as killed:
-        killed.setattr(optuna.Study, "set_user_attr", lambda *_: None)
-        begun = made(tmp_path)
-    monkeypatch.setattr(study, "_BEGINNING", 0.1)
-    with pytest.raises(UsageError, match=r"^sweep.join=true: sweep.objective is .*, but None in the study s"):
-        made(tmp_path, join=True)
-    monkeypatch.setattr(study, "_BEGINNING", 60.0)
-    said = threading.Timer(0.5, lambda: made(tmp_path, resume=True))
-    said.start()
-    assert made(tmp_path, join=True).user_attrs["terms"]["sweep.objective"] == "['score']"
-    said.join()
-    assert begun.user_attrs["terms"]
 
 
 @pytest.mark.row("D3")

@@ -19,7 +19,7 @@ import pytest
 from omegaconf import OmegaConf
 from optuna.trial import FrozenTrial, TrialState
 
-from hexlit.accelerate.host import free_host_bytes, usable_cores
+from hexlit.accelerate.host import free_host_bytes
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import open_storage
 from tests.commands.preloaded import HEXLIT, run_apart
@@ -185,18 +185,6 @@ def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
     assert list((place.folder / "tmp").iterdir()) == []
 
 
-@pytest.mark.row("D2")
-def test_each_trial_has_its_share_of_the_cores(place: Place) -> None:
-    """The same share whether the trials run side by side; a number that the user gives is kept."""
-    place.run(LR, "hydra.sweeper.n_trials=1", "hydra.sweeper.n_jobs=2")
-    overrides = (place.sweep / "trial-000" / ".hydra" / "overrides.yaml").read_text()
-    assert f"accelerator.threads={max(1, usable_cores() // 2)}\n" in overrides
-    assert "accelerator.threads" not in (place.sweep / "best.yaml").read_text(), "a full run has the whole machine"
-    place.run(LR, "hydra.sweeper.n_trials=1", "accelerator.threads=3", "hydra.sweep.dir=other")
-    assert "accelerator.threads=3" in (place.folder / "other/trial-000/.hydra/overrides.yaml").read_text()
-    assert "accelerator.threads=3" in (place.folder / "other/best.yaml").read_text()
-
-
 @pytest.mark.row("C9")
 @pytest.mark.row("C12")
 def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place) -> None:
@@ -355,12 +343,6 @@ def test_too_many_failures_end_the_sweep(place: Place) -> None:
     assert len(place.trials()) <= 4
 
 
-def test_a_grid_is_each_point_once(place: Place) -> None:
-    place.run("optimizer.lr=0.01,0.1", "value_weight=choice(0.5,1,2)", "hydra/sweeper/sampler=grid")
-    points = [tuple(trial.params.values()) for trial in place.trials()]
-    assert sorted(points) == sorted({(lr, weight) for lr in (0.01, 0.1) for weight in (0.5, 1.0, 2.0)})
-
-
 def test_several_seeds_are_one_value(place: Place) -> None:
     """The mean over the seeds is reported, pruned on and told (the stand-in's seeds differ by 1)."""
     place.run(LR, "hydra.sweeper.n_trials=3", "sweep.seeds=3", "trainer.max_epochs=2", "hydra/sweeper/pruner=median")
@@ -369,15 +351,6 @@ def test_several_seeds_are_one_value(place: Place) -> None:
         assert list(trial.intermediate_values) == [0, 1, 2, 3, 4, 5]
         assert values[3] == pytest.approx(values[1] + 0.5), "of two seeds"
         assert trial.value == pytest.approx(values[1] + 1.0), "of three"
-
-
-def test_several_objectives(place: Place) -> None:
-    place.run(LR, "hydra.sweeper.n_trials=4", "sweep.objective=[strength.score,cost.flops]")
-    for trial in place.trials():
-        assert trial.values[1] == trial.params["optimizer.lr"]
-    facts = json.loads((place.sweep / "sweep.json").read_text())
-    assert facts["directions"] == ["maximize", "minimize"]
-    assert facts["pruner"] is None
 
 
 def test_without_an_objective_a_sweep_is_about_what_its_runs_watch(place: Place) -> None:

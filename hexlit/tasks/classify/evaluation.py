@@ -23,13 +23,7 @@ from hexlit.tasks.classify.data import (
     read_labelled,
     split_texts,
 )
-from hexlit.tasks.classify.module import (
-    ClassifyDataModule,
-    TextNet,
-    net_of,
-    scores_of,
-    surprises,
-)
+from hexlit.tasks.classify.module import ClassifyDataModule, TextNet, net_of, scores_of, surprises
 from hexlit.tasks.supervised import evaluating, load_trained
 from hexlit.tasks.tables import write_table
 

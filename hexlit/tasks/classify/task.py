@@ -7,17 +7,24 @@ from typing import Any, cast
 
 import torch
 
-from hexlit.accelerate.loaders import loading_lines
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.reporting.classification import ConfusionMatrix, draw_confusion, report_sections
+from hexlit.reporting.classification import draw_confusion, report_sections
 from hexlit.reporting.figures import draw
-from hexlit.reporting.run import print_end
 from hexlit.tasks.classify.config import ClassifyTrainConfig
 from hexlit.tasks.classify.data import TextTokens, fit_tokens
 from hexlit.tasks.classify.evaluation import report_on_test
 from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, TextNet, load_pretrained, net_of
-from hexlit.tasks.supervised import SupervisedTask, check_same, forward_flops
+from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
+from hexlit.training.checkpoints import check_same
+
+LOADING = """Device: {0.device.type}
+DataLoader Configuration for {1}:
+  Training Batch Size: {0.train_batch}
+  Evaluation Batch Size: {0.evaluation_batch}
+  Number of Workers: {0.workers}
+  Pin Memory: {0.pin_memory}"""
+"""The lines of a run about its device and about loading its data."""
 
 
 class ClassifyTask(SupervisedTask):
@@ -26,6 +33,7 @@ class ClassifyTask(SupervisedTask):
     unit = "texts"
     units = ("texts",)
     shown = ("loss", "accuracy", "macro_f1")
+    sections = report_sections
     metrics = (
         *(Metric(name, best="max") for name in ("val.accuracy", "val.macro_f1")),
         *(Metric(name, best="min") for name in ("val.ece", "val.brier")),
@@ -37,8 +45,7 @@ class ClassifyTask(SupervisedTask):
     """The hyperparameters of the run to continue."""
 
     def make(self, profile: DeviceProfile) -> None:
-        for line in loading_lines(profile):
-            self.console.print(line, highlight=False)
+        self.console.print(LOADING.format(profile, profile.device.type.upper()), highlight=False)
         self.data = ClassifyDataModule(self.config.data, seed=self.config.seed, profile=profile)
         net, tokens = self._network()
         self.data.use_tokens(tokens)
@@ -71,13 +78,10 @@ class ClassifyTask(SupervisedTask):
     def test(self) -> dict[str, Any]:
         """The report on the test set; its confusion matrix becomes `confusion.svg`."""
         report = report_on_test(cast(TextNet, self.module.net_in_use), self.data, self.config.errors)
-        self.save_figure("confusion.svg", draw(draw_confusion, ConfusionMatrix(**report["confusion"])))
+        self.save_figure("confusion.svg", draw(draw_confusion, report["confusion"]))
         return report
 
     def summary(self) -> Mapping[str, Any]:
         filled, fixed = self.module.filled, self.module.fixed
         padding = {"tokens": filled, "fixed_tokens": fixed, "saved": 1 - filled / fixed if fixed else None}
         return {"data": self.data.summary(), "padding": padding}
-
-    def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_end(self.console, summary, self.session.folder, report_sections)

@@ -10,12 +10,12 @@ import torch
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.figures import draw
 from hexlit.reporting.forecasts import ForecastPanels, draw_forecasts, report_sections
-from hexlit.reporting.run import print_end
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.tasks.forecast.evaluation import error_table, example_panels
 from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet, blank_batch
-from hexlit.tasks.supervised import SupervisedTask, check_same, forward_flops
+from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
+from hexlit.training.checkpoints import check_same
 
 
 class ForecastTask(SupervisedTask):
@@ -24,6 +24,7 @@ class ForecastTask(SupervisedTask):
     unit = "windows"
     units = ("windows",)
     shown = ("loss", "mae", "skill_over_seasonal")
+    sections = report_sections
     metrics = (
         *(Metric(name, best="min") for name in ("val.mae*", "val.rmse")),
         *(Metric(name, best="max") for name in ("val.r2", "val.skill_*")),
@@ -58,6 +59,3 @@ class ForecastTask(SupervisedTask):
 
     def summary(self) -> Mapping[str, Any]:
         return {"data": self.data.summary()}
-
-    def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_end(self.console, summary, self.session.folder, report_sections)

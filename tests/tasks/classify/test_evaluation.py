@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 
-from hexlit.commands.predict import main
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig
 from hexlit.tasks.classify.evaluation import (
@@ -23,7 +22,6 @@ from hexlit.tasks.classify.evaluation import (
     report_on_test,
 )
 from hexlit.tasks.classify.module import calibration_error, scores_of, surprises
-from tests.commands.test_train import as_a_process
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
 
 RANDOM = np.random.default_rng(0)
@@ -117,34 +115,6 @@ def test_a_file_is_classified_row_by_row(name: str, checkpoint: Path, tmp_path: 
     for confidence, *row in zip(table["confidence"].to_pylist(), *parts, strict=True):
         assert sum(row) == pytest.approx(1)
         assert max(row) == confidence
-
-
-def test_what_cannot_be_predicted_is_one_line(
-    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "in.csv").write_text("body\nx\n")
-    (tmp_path / "text.csv").write_text("text\nx\n")
-    for arguments, said in (
-        ([f"source={tmp_path / 'in.csv'}", "target=out.csv"], "cannot be read ("),
-        ([f"source={tmp_path / 'text.csv'}", "target=out.txt"], "target=out.txt: the name of a table ends in"),
-        ([f"source={tmp_path / 'in.csv'}"], "name source=FILE and target=FILE, or else text=..."),
-        (["text=x", "source=in.csv"], "name source=FILE and target=FILE, or else text=..."),
-        ([], "name source=FILE and target=FILE, or else text=..."),
-    ):
-        with as_a_process(tmp_path):
-            assert main([f"checkpoint={checkpoint}", *arguments]) == 2
-        err = capfd.readouterr().err
-        assert said in err
-        assert err.count("\n") == err.count("predict:") == 1
-
-
-@pytest.mark.parametrize("text", ['text=the smith\'s hammer, a "saw": {drill}', "text='a hammer, and a saw'"])
-def test_the_command_prints_the_class_of_a_text(
-    text: str, checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        assert main([f"checkpoint={checkpoint.parent.parent}", text]) == 0
-    assert capfd.readouterr().out.startswith("tools ")
 
 
 def test_tables_have_the_texts_of_a_run_and_what_its_network_says_of_them(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from hexlit.tasks.supervised import forward_flops
 from hexlit.training.config import OptimizerConfig
 from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
+from tests.training.trainers import validated
 
 
 def make_net(kind: str, **settings: Any) -> TextNet:
@@ -38,14 +39,6 @@ def test_padding_changes_no_answer(kind: str, grad: bool) -> None:
     assert alone.dtype == torch.float32
     torch.testing.assert_close(alone, beside, atol=1e-5, rtol=1e-5)
     assert not torch.allclose(alone[0], alone[1], atol=1e-3)
-
-
-def test_order_counts_for_the_transformer_alone() -> None:
-    tokens = torch.arange(1, 8)[None]
-    mask = torch.ones_like(tokens, dtype=torch.bool)
-    for kind, is_same in (("mean", True), ("transformer", False)):
-        net = make_net(kind)
-        assert torch.allclose(net(tokens, mask), net(tokens.flip(1), mask), atol=1e-5) is is_same
 
 
 def test_hidden_tokens_change_in_training_only_and_one_is_always_left() -> None:
@@ -71,11 +64,6 @@ def test_operations_of_a_forward_pass_are_the_plain_count() -> None:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(*sentences(60), tmp_path_factory.mktemp("texts") / "t.csv")
-
-
-def validated(module: Any, data: Any, precision: str = "32-true") -> dict[str, float]:
-    (found,) = make_trainer(precision=precision).validate(module, data, verbose=False)
-    return {name.removeprefix("val."): float(value) for name, value in found.items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,18 +103,6 @@ def test_a_checkpoint_gives_the_same_answers_and_needs_nothing_else(
     assert "tokens" not in module.hparams  # too long for the loggers
 
 
-def test_padding_is_counted_while_training(path: Path) -> None:
-    data, tokens = make_data(path)
-    module = make_module(data, tokens, kind="mean")
-    make_trainer(2).fit(module, data)
-    seen = 0
-    for epoch in (0, 1):
-        loader = data.train_dataloader()
-        loader.sampler.set_epoch(epoch)
-        seen += sum(batch.tokens.numel() for batch in loader)
-    assert (module.filled, module.fixed) == (seen, 2 * 126 * 32)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_encoder(tmp_path_factory.mktemp("encoder"))
@@ -161,11 +137,6 @@ def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoi
             file.rename(folder / file.name)
     assert loaded.tokens == tokens
     np.testing.assert_allclose(probabilities_of(loaded.net, data.in_order("test"), 18), expected, atol=1e-6)
-
-
-def test_more_tokens_than_the_model_reads_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match=r"data.max_length=64: .* reads at most 40 tokens"):
-        load_pretrained(str(folder), 64)
 
 
 def test_an_encoder_that_is_not_there_is_one_line_with_the_way_out(

@@ -17,6 +17,7 @@ from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, Te
 from hexlit.tasks.classify.data import TextTokens, fit_tokens
 from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, net_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
+from tests.training.trainers import quiet_trainer
 
 WORDS = {
     "fruit": ["apple", "pear", "plum", "cherry", "grape", "melon"],
@@ -76,6 +77,4 @@ def make_module(data: ClassifyDataModule, tokens: TextTokens, *, ema_decay: floa
 
 
 def make_trainer(epochs: int = 1, precision: Any = "32-true", callbacks: Any = ()) -> L.Trainer:
-    quiet: dict[str, Any] = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar"), False)
-    quiet |= {"enable_model_summary": False, "num_sanity_val_steps": 0, "callbacks": list(callbacks)}
-    return L.Trainer(accelerator="cpu", devices=1, max_epochs=epochs, precision=precision, **quiet)
+    return quiet_trainer(epochs, precision=precision, num_sanity_val_steps=0, callbacks=list(callbacks))

@@ -4,7 +4,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import lightning as L
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -98,8 +97,3 @@ def make_module(data: ForecastDataModule, *, ema_decay: float = 0.0, loss: str =
         loss=loss,
     )
     return ForecastModule(config, data.spec, data.profile)
-
-
-def make_trainer(epochs: int = 1) -> L.Trainer:
-    quiet: dict[str, Any] = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar"), False)
-    return L.Trainer(accelerator="cpu", devices=1, max_epochs=epochs, enable_model_summary=False, **quiet)

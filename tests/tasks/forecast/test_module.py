@@ -8,22 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import KINDS, ForecastNetConfig
 from hexlit.tasks.forecast.data import WindowSpec
 from hexlit.tasks.forecast.evaluation import forecast_batch, load_forecaster
-from hexlit.tasks.forecast.module import (
-    ForecastDataModule,
-    ForecastModule,
-    ForecastNet,
-    TrendEncoder,
-    blank_batch,
-    errors_of,
-    naive_forecasts,
-    skill,
-)
+from hexlit.tasks.forecast.module import ForecastModule, ForecastNet, blank_batch, errors_of, naive_forecasts
 from hexlit.tasks.supervised import forward_flops
-from tests.tasks.forecast.tables import hourly, make_data, make_module, make_trainer, save
+from tests.tasks.forecast.tables import hourly, make_data, make_module, save
+from tests.training.trainers import quiet_trainer, validated
 
 SPEC = WindowSpec(
     time=["time"],
@@ -93,48 +84,10 @@ def test_forecasts_have_their_shape_and_every_input_and_weight_counts(settings: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_series_tells_forecasts_apart_by_its_embedding_alone(kind: str) -> None:
-    history, future, statics, _ = (tensor[:1].expand(2, *tensor.shape[1:]) for tensor in inputs())
-    series = torch.tensor([0, 2])
-    told = roused(make_net(kind=kind)).eval()(history, future, statics, series)
-    untold = roused(make_net(kind=kind, embedding=0)).eval()(history, future, statics, series)
-    assert not torch.equal(told[0], told[1])
-    assert torch.equal(untold[0], untold[1])
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_an_untrained_network_forecasts_the_last_known_value(kind: str) -> None:
     history, *rest = inputs()
     assert torch.equal(make_net(kind=kind)(history, *rest), history[:, -1:, :2].expand(-1, HORIZONS, -1))
     assert (make_net(kind=kind, residual=False)(history, *rest) == 0).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_with_residual_a_shift_of_the_targets_shifts_the_forecast(kind: str) -> None:
-    history, *rest = inputs()
-    shifted = history.clone()
-    shifted[:, :, :2] += torch.tensor([3.0, -1.0])
-    net = roused(make_net(kind=kind)).eval()
-    torch.testing.assert_close(net(shifted, *rest), net(history, *rest) + torch.tensor([3.0, -1.0]))
-    plain = roused(make_net(kind=kind, residual=False)).eval()
-    assert not torch.allclose(plain(shifted, *rest), plain(history, *rest) + torch.tensor([3.0, -1.0]))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_dropout_acts_in_training_alone_also_with_one_layer(kind: str) -> None:
-    net = roused(make_net(kind=kind, dropout=0.5, layers=1))
-    arguments = inputs()
-    assert not torch.equal(net.encoder(arguments[0]), net.encoder(arguments[0]))
-    net.eval()
-    assert torch.equal(net(*arguments), net(*arguments))
-
-
-def test_trend_and_remainder_add_up_to_the_past() -> None:
-    history = inputs()[0]
-    trend, remainder = TrendEncoder(10, 8, 5, 0.0)(history).chunk(2, 1)
-    torch.testing.assert_close((trend + remainder).view(4, 10, 8).transpose(1, 2), history)
-    middle = trend.view(4, 10, 8)[:, :, 3]
-    torch.testing.assert_close(middle, history[:, 1:6].mean(1))
 
 
 def product(inputs: int, outputs: int) -> int:
@@ -181,17 +134,6 @@ def test_errors_equal_the_plain_formulas_by_horizon_and_overall() -> None:
         np.testing.assert_allclose(errors.r2[rows], 1 - squared.sum(axis) / variance.sum(axis), rtol=1e-4)
 
 
-def test_r2_of_a_truth_that_never_changes_is_no_number() -> None:
-    errors = errors_of([(torch.zeros(5, 1, 1), torch.ones(5, 1, 1))], [2.0])
-    assert np.isnan(errors.r2).all()
-    assert (errors.mae == 2.0).all()
-
-
-def test_skill_is_the_share_of_the_naive_error_that_is_gone() -> None:
-    np.testing.assert_allclose(skill(np.array([0.0, 1.0, 2.0, 4.0]), np.array([2.0] * 4)), [1.0, 0.5, 0.0, -1.0])
-    assert np.isnan(skill(np.array([1.0]), np.array([0.0])))
-
-
 @pytest.mark.parametrize(("season", "expected"), [(4, [0, 1, 2, 3, 0, 1]), (3, [1, 2, 3, 1, 2, 3]), (1, [3] * 6)])
 def test_naive_forecasts_repeat_the_last_value_and_the_latest_season(season: int, expected: list[int]) -> None:
     spec = replace(SPEC, targets=["temp"], history=4, horizons=[1, 2, 3, 4, 5, 6], season=season)
@@ -209,11 +151,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(hourly(500), tmp_path_factory.mktemp("table") / "t.parquet")
 
 
-def validated(module: ForecastModule, data: ForecastDataModule) -> dict[str, float]:
-    (found,) = make_trainer().validate(module, data, verbose=False)
-    return {name.removeprefix("val."): float(value) for name, value in found.items()}
-
-
 def shaken(module: ForecastModule) -> ForecastModule:
     """Away from persistence, where it begins."""
     with torch.no_grad():
@@ -226,7 +163,7 @@ def shaken(module: ForecastModule) -> ForecastModule:
 def test_every_network_learns_a_daily_wave_far_better_than_persistence(kind: str, path: Path) -> None:
     data = make_data(path, **WAVE)
     module = make_module(data, kind=kind, layers=1)
-    make_trainer(3).fit(module, data)
+    quiet_trainer(3).fit(module, data)
     found = validated(module, data)
     assert found["skill_over_persistence"] > 0.6
     assert found["r2"] > 0.8
@@ -253,28 +190,6 @@ def test_validation_logs_errors_in_units_over_all_windows_and_skill_over_the_sam
         assert found[f"skill_over_{name}"] == pytest.approx(1 - mae / np.abs(naive - truth).mean(), abs=1e-4)
 
 
-def test_several_targets_are_logged_by_name_and_as_their_mean(path: Path) -> None:
-    data = make_data(path, targets=["temp", "wind"], features=[])
-    found = validated(shaken(make_module(data)), data)
-    assert found["mae"] == pytest.approx((found["mae_temp"] + found["mae_wind"]) / 2, rel=1e-5)
-    assert found["mae_temp"] != pytest.approx(found["mae_wind"], rel=1e-2)
-
-
-@pytest.mark.parametrize("loss", ["mae", "mse", "huber"])
-def test_the_loss_is_the_plain_formula_of_scaled_values(loss: str, path: Path) -> None:
-    data = make_data(path)
-    module = shaken(make_module(data, loss=loss))
-    batch = data.windows["train"][:]
-    output = module.output(batch)
-    error = (output - batch.target).detach().double().numpy()
-    expected = {
-        "mae": np.abs(error),
-        "mse": error**2,
-        "huber": np.where(np.abs(error) < 1, error**2 / 2, np.abs(error) - 0.5),
-    }[loss].mean()
-    assert float(module.losses(output, batch)["loss"].detach()) == pytest.approx(expected, rel=1e-5)
-
-
 @pytest.mark.parametrize("ema_decay", [0.0, 0.9])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_checkpoint_gives_the_same_forecasts_without_pickle(
@@ -282,7 +197,7 @@ def test_a_checkpoint_gives_the_same_forecasts_without_pickle(
 ) -> None:
     data = make_data(path)
     module = make_module(data, kind=kind, ema_decay=ema_decay)
-    trainer = make_trainer()
+    trainer = quiet_trainer()
     trainer.fit(module, data)
     trainer.save_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
     batch = data.windows["test"][:]
@@ -292,25 +207,3 @@ def test_a_checkpoint_gives_the_same_forecasts_without_pickle(
         net, spec = load_forecaster(named)
         assert spec == data.spec
         assert torch.equal(forecast_batch(net, batch), expected)
-
-
-@pytest.mark.parametrize("content", [None, b"", b"rubbish", {"state_dict": {}}, [1]])
-def test_what_is_no_checkpoint_of_a_forecaster_is_refused_in_one_line(content: Any, tmp_path: Path) -> None:
-    file = tmp_path / "net.ckpt"
-    if isinstance(content, bytes):
-        file.write_bytes(content)
-    elif content is not None:
-        torch.save(content, file)
-    with pytest.raises(UsageError, match=r"checkpoint=.*net\.ckpt: ") as caught:
-        load_forecaster(file)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(UsageError, match="has no checkpoints/best.ckpt"):
-        load_forecaster(tmp_path)
-
-
-def test_an_example_batch_has_the_form_of_a_real_one(path: Path) -> None:
-    data = make_data(path)
-    example, real = make_module(data).example_batch(32), data.windows["train"][:32]
-    for one, two in zip(example, real, strict=True):
-        assert one.shape[1:] == two.shape[1:]
-        assert one.dtype == two.dtype

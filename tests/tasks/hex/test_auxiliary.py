@@ -16,7 +16,7 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.hosts import weights_of
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
+from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import reply_loss, soft_loss
 from hexlit.tasks.hex.task import HexTask
 from tests.nets.test_evaluator import cpu_profile, evaluated, random_positions
@@ -149,13 +149,6 @@ def test_a_run_begins_with_the_weights_of_another_one_and_with_heads_of_its_own(
     assert torch.equal(state["stem.conv.weight"], given.net.state_dict()["stem.conv.weight"])
     assert head
     assert all(torch.equal(state[name], tensor) for name, tensor in head.items())
-
-
-@pytest.mark.parametrize("key", ["reply_weight", "soft_weight"])
-def test_weights_that_mean_nothing_are_refused_by_their_name(key: str) -> None:
-    for data in (DataConfig(path="games", mix_share=0.1), DataConfig(source="games", path="games")):
-        with pytest.raises(UsageError, match=f"{key}=0.15: needs searched policies"):
-            HexTrainConfig(**{key: 0.15}, data=data)  # type: ignore[arg-type]
 
 
 def test_a_run_keeps_the_heads_that_it_was_started_with(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from hexlit.errors import UsageError
 from hexlit.nets.onnx_export import inputs_file, write_onnx
 from hexlit.tasks.hex.checkpoint import FORMAT, load_network, network_file, write_safetensors
-from hexlit.tasks.hex.packaged import FOLDER, fitting_network, packaged_networks
+from hexlit.tasks.hex.packaged import fitting_network, packaged_networks
 from tests.nets.test_evaluator import plain, random_positions, trained_like
 from tests.tasks.hex.stand_ins import put_networks
 
@@ -33,15 +33,6 @@ def test_the_network_that_fits_the_board(tmp_path: Path, monkeypatch: pytest.Mon
     }
 
 
-def test_without_one_the_other_fits_and_without_any_none_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_networks(monkeypatch, tmp_path / "small", "small")
-    assert fitting_network(11) == "hexlit:small"
-    put_networks(monkeypatch, tmp_path / "medium", "medium")
-    assert fitting_network(3) == "hexlit:medium"
-    put_networks(monkeypatch, tmp_path / "none")
-    assert fitting_network(3) is None
-
-
 @pytest.mark.row("F20")
 def test_a_name_stands_wherever_a_checkpoint_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_networks(monkeypatch, tmp_path, "small", "medium")
@@ -49,17 +40,6 @@ def test_a_name_stands_wherever_a_checkpoint_does(tmp_path: Path, monkeypatch: p
     assert network_file(tmp_path / "medium.safetensors") == tmp_path / "medium.safetensors"
     loaded = load_network("hexlit:medium")
     assert (loaded.size, loaded.swap) == (8, True)
-
-
-def test_an_unknown_name_is_answered_by_those_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_networks(monkeypatch, tmp_path, "small", "medium")
-    said = "init_from=hexlit:huge: no such network comes along with hexlit; there is hexlit:medium, hexlit:small"
-    with pytest.raises(UsageError) as caught:
-        load_network("hexlit:huge", "init_from")
-    assert str(caught.value) == said
-    put_networks(monkeypatch, tmp_path / "none")
-    with pytest.raises(UsageError, match="there is none"):
-        load_network("hexlit:small")
 
 
 def test_names_are_asked_for_without_torch() -> None:
@@ -75,10 +55,6 @@ def test_a_packaged_network_loads_and_is_stored_in_float16(name: str) -> None:
     with safe_open(packaged_networks()[name], "pt") as file:
         kinds = {file.get_slice(key).get_dtype() for key in file.keys()}  # noqa: SIM118 - it is no mapping
     assert kinds - {"I64"} == {"F16"}  # I64: counters of batch norm
-
-
-def test_packaged_networks_are_small() -> None:
-    assert sum(file.stat().st_size for file in FOLDER.glob("*")) < 3_000_000
 
 
 @pytest.mark.row("F20")

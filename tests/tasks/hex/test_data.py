@@ -5,7 +5,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hexlit.accelerate.config import AcceleratorConfig
@@ -78,16 +77,6 @@ def test_each_epoch_has_an_order_of_its_own_which_comes_again(store: Path) -> No
     assert positions(data_of(store, seed=2).train_dataloader()) != first
 
 
-def test_batches_are_whole_and_mix_the_games(store: Path) -> None:
-    data = data_of(store)
-    loader = data.train_dataloader()
-    assert {len(batch.value) for batch in loader} == {BATCH}
-    assert len(loader) == len(data.training.rows) // BATCH
-    assert len(data_of(store, train_batch=10**6).train_dataloader()) == 1
-    rows = data.training.shuffled(batch=BATCH, seed=1, epoch=0)._parts[0].rows[0]
-    assert len(np.unique(data.positions.games_of(rows))) > 20
-
-
 def test_validation_is_whole_in_order_and_not_turned(store: Path) -> None:
     data = data_of(store, epoch=5)
     _, kept = held_out(data)
@@ -107,50 +96,12 @@ def test_processes_that_load_change_nothing(store: Path) -> None:
     assert found[0] == found[2]
 
 
-def test_what_there_is_to_learn_from_is_counted(store: Path) -> None:
-    data = data_of(store)
-    counts = data.counts()
-    train, kept = held_out(data)
-    assert (counts["training_games"], counts["validation_games"]) == (len(train), len(kept))
-    assert counts["training_positions"] + counts["validation_positions"] == len(data.positions)
-    assert counts["left_out"] == {"plies of an opening": sum(record.opening for record in RECORDS)}
-    assert counts["split"] == "game"
-    assert data.figures()["games"] == len(RECORDS)
-    fewer = data_of(store, max_positions=200).counts()
-    assert fewer["training_positions"] + fewer["validation_positions"] <= 200
-    assert fewer["left_out"]["games beyond data.max_positions"] == len(RECORDS) - fewer["games"]
-
-
-def test_some_planes_are_of_the_validation_games(store: Path) -> None:
-    data = data_of(store)
-    _, kept = held_out(data)
-    known = {one[0] for one in of_games(kept)}
-    planes = data.some_planes(30)
-    assert planes.shape == (30, 5, 4, 4)
-    assert {one.tobytes() for one in planes} <= known
-    assert len(data.some_planes(10**6)) == len(data.validation.rows)
-
-
 @pytest.mark.row("D5")
 def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path) -> None:
     kept = [data_of(store, seed=seed).validation.rows.tolist() for seed in (1, 2)]
     assert kept[0] == kept[1]
     assert data_of(store, split_seed=7).validation.rows.tolist() != kept[0]
     assert data_of(store, split="opening").validation.rows.tolist() != kept[0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"board": 5}, "board=5: no position to learn from"),
-        ({"validation_share": 1.5}, "data.validation_share=1.5"),
-        ({"split": "position"}, "data.split=position"),
-        ({"max_positions": 2}, "none of 0 games is left"),
-    ],
-)
-def test_what_cannot_be_learned_from_is_refused_at_once(store: Path, settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        data_of(store, **settings)
 
 
 @pytest.mark.parametrize("settings", [{"split_seed": 7}, {"validation_share": 0.3}, {"split": "opening"}])
@@ -172,9 +123,3 @@ def test_every_game_of_a_store_is_used_or_left_out_and_the_line_says_why(tmp_pat
     mixed, _ = data.account(validates=False)
     assert f": {40 - held_out} of 100 games are used; left out: 60 games on another board" in mixed
     assert mixed.endswith(f", {held_out} games held out for validation")
-
-
-@pytest.mark.parametrize(("others", "mostly"), [(41, True), (40, False)])
-def test_most_games_are_left_out_if_fewer_than_half_are_used(others: int, mostly: bool, tmp_path: Path) -> None:
-    data = data_of(save(tmp_path / "store", [*random_games(40, 4), *random_games(others, 5)]))
-    assert data.account()[1] is mostly

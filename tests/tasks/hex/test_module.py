@@ -8,21 +8,17 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.arena.matches import play_match
-from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import encode
 from hexlit.nets.config import NetConfig
-from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
+from tests.training.trainers import as_they_are, quiet_trainer, validated
 
 NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
 Batch = tuple[Tensor, Tensor, Tensor]
@@ -53,17 +49,8 @@ def make_module(size: int = 4, **settings: Any) -> HexModule:
 
 
 def fit(module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, **settings: Any) -> L.Trainer:
-    defaults: dict[str, Any] = {
-        "accelerator": "cpu",
-        "devices": 1,
-        "max_epochs": 1,
-        "logger": False,
-        "enable_checkpointing": False,
-    }
-    quiet = {"enable_progress_bar": False, "enable_model_summary": False}
-    trainer = L.Trainer(**defaults | quiet | settings)
-    loader: Any = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
-    trainer.fit(module, loader, ckpt_path=ckpt_path, weights_only=True)
+    trainer = quiet_trainer(**settings)
+    trainer.fit(module, as_they_are(batches), ckpt_path=ckpt_path, weights_only=True)
     return trainer
 
 
@@ -103,17 +90,6 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
     assert losses["value_loss"] == pytest.approx(value_loss, rel=1e-4)
     assert losses["loss"] == pytest.approx(0.25 * policy_loss + 0.5 * value_loss, rel=1e-4)
     assert losses["comparable_loss"] == pytest.approx(0.14 * policy_loss + 0.86 * value_loss, rel=1e-4)
-
-
-@pytest.mark.row("D14")
-def test_the_comparable_loss_weighs_the_same_in_every_run_and_has_no_gradient() -> None:
-    batch = make_batch()
-    found = [make_module(value_weight=weight).eval() for weight in (0.5, 2.0)]
-    losses = [module.losses(module.output(batch), batch) for module in found]
-    assert losses[0]["comparable_loss"].item() == losses[1]["comparable_loss"].item()
-    assert losses[0]["loss"].item() != losses[1]["loss"].item()
-    assert not losses[0]["comparable_loss"].requires_grad
-    assert losses[0]["loss"].requires_grad
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -226,30 +202,6 @@ def test_training_goes_on_with_other_kernels_and_another_memory_layout(optimizer
     assert difference.mean() < 1e-4  # a weight without a gradient may take a whole step by the sign of a rounding error
 
 
-@pytest.mark.row("E17")
-def test_a_loaded_checkpoint_plays_by_search_and_by_policy(tmp_path: Path) -> None:
-    """One checkpoint serves search and match."""
-    trainer = fit(make_module(), [make_batch()])
-    trainer.save_checkpoint(tmp_path / "net.ckpt")
-    loaded = load_network(tmp_path / "net.ckpt")
-    profile = build_profile(AcceleratorConfig(device="cpu", inference="eager", inference_precision="fp32"))
-    evaluator = NetworkEvaluator(loaded.net, size=4, swap=loaded.swap, batch=16, profile=profile)
-    searcher = SearchPlayer(SearchConfig(simulations=8), evaluator, size=4, batch=16)
-    policy = PolicyPlayer(evaluator, size=4, batch=16)
-    assert 0 <= play_match(searcher, policy, size=4, pairs=4, seed=0).wins <= 8
-    assert play_match(searcher, RandomPlayer(), size=4, pairs=10, seed=0).share > 0.5
-
-
-@pytest.mark.parametrize("content", [None, b"", b"rubbish", b"PK\x03\x04 half a zip"])
-def test_what_is_no_checkpoint_is_refused_in_one_line(content: bytes | None, tmp_path: Path) -> None:
-    path = tmp_path / "net.ckpt"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"checkpoint=.*net\.ckpt") as caught:
-        load_network(path)
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("saved", [{}, {"hyper_parameters": {"net": {}}, "state_dict": {}}, [1, 2]])
 def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -> None:
     torch.save(saved, tmp_path / "other.ckpt")
@@ -263,15 +215,6 @@ def one_hot(batch: Batch, seed: int = 3) -> Batch:
     random = np.random.default_rng(seed)
     played = [random.choice(np.flatnonzero(row)) for row in policy.numpy()]
     return planes, torch.eye(policy.shape[1])[played], torch.sign(value)
-
-
-def validated(module: HexModule, batches: list[Batch]) -> dict[str, float]:
-    """The module's logged values of validation data."""
-    trainer = L.Trainer(
-        accelerator="cpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False
-    )
-    (found,) = trainer.validate(module, DataLoader(batches, batch_size=None), verbose=False)  # type: ignore[arg-type]
-    return {name.removeprefix("val."): float(value) for name, value in found.items()}
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -297,7 +240,7 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
     chance = (np.tanh(output.value_logit.numpy().astype(float)) + 1) / 2
     expected |= {"top1_accuracy": top[1] / 20, "top5_accuracy": top[5] / 20}
     expected["value_brier"] = float(((chance - (value.numpy() > 0)) ** 2).mean())
-    found = validated(module, batches)
+    found = validated(module, as_they_are(batches))
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-4)
     assert 0 < found["top1_accuracy"] < found["top5_accuracy"] < 1
     assert 0 <= found["value_calibration_error"] <= 1
@@ -307,9 +250,10 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
 def test_validation_changes_no_weight_and_no_statistic() -> None:
     module = make_module(net=NetConfig(channels=8, blocks=[1], dropout=0.5))
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
-    first = validated(module, [one_hot(make_batch())])
+    loader = as_they_are([one_hot(make_batch())])
+    first = validated(module, loader)
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
-    assert validated(module, [one_hot(make_batch())]) == first
+    assert validated(module, loader) == first
 
 
 def test_the_averaged_network_is_the_one_that_is_validated() -> None:
@@ -318,7 +262,8 @@ def test_the_averaged_network_is_the_one_that_is_validated() -> None:
         for parameter in module.net.parameters():
             parameter.mul_(3)
     plain = make_module()
-    assert validated(module, [one_hot(make_batch())]) == validated(plain, [one_hot(make_batch())])
+    loader = as_they_are([one_hot(make_batch())])
+    assert validated(module, loader) == validated(plain, loader)
 
 
 def test_a_network_begins_with_another_ones_weights_on_another_board() -> None:

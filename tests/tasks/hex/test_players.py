@@ -1,7 +1,5 @@
 """Who plays the games of a run, by device and on other machines; playing beside the training; how late games come."""
 
-import platform
-import re
 import subprocess
 import sys
 import time
@@ -14,19 +12,15 @@ import pytest
 import torch
 
 from hexlit.accelerate import profile
-from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.ranks import Ranks
-from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
-from hexlit.selfplay.hosts import HostMaker, elsewhere_from
+from hexlit.selfplay.hosts import HostMaker
 from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers
 from hexlit.tasks.hex import selfplay_data
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import stand_in
-from tests.nets.brought_blocks import SEPARABLE, package
 from tests.selfplay.hosts import AnyHost
 from tests.tasks.hex.stand_ins import session_in
 from tests.tasks.hex.test_selfplay_data import profile_of, recipe
@@ -224,23 +218,6 @@ def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
     for row in later:
         assert row.work_seconds > row.wall_seconds  # the rest went on beside the training
         assert row.counts["positions"] >= 40
-
-
-@pytest.mark.row("E14")
-def test_a_cap_of_memory_holds_on_other_machines_and_their_threads_are_their_own() -> None:
-    here = AcceleratorConfig(memory_cap=6.0, threads=8, inference_precision="fp32")
-    there = elsewhere_from(here, "cuda", 2)
-    assert (there.device, there.threads, there.memory_cap, there.inference_precision) == ("cuda", 2, 6.0, "fp32")
-    assert elsewhere_from(here, "cpu", 2).memory_cap is None, "a cpu has none, and would refuse one"
-
-
-@pytest.mark.row("E14")
-def test_a_machine_without_the_package_of_the_block_is_named(tmp_path: Path) -> None:
-    with package(tmp_path / "site", SEPARABLE):
-        net = NetConfig(channels=8, blocks=[1], block="separable")
-    missing = f"on {platform.node()}: the package that brings the block separable is not installed"
-    with pytest.raises(UsageError, match=f"^{re.escape(missing)}$"):
-        HostMaker(net, 3, False, 2, AcceleratorConfig(device="cpu", threads=1))()
 
 
 def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
