@@ -33,11 +33,6 @@ def test_the_core_loop_goes_from_the_rules_to_a_measured_network(
     assert all(0 < share <= 1 for share in shares)
 
 
-@pytest.mark.row("F16")
-def test_it_can_be_read_in_one_sitting() -> None:
-    assert len(ONE_FILE.read_text(encoding="utf-8").splitlines()) < 300
-
-
 @pytest.mark.slow
 @pytest.mark.row("F10")
 def test_it_learns_to_play_perfectly_on_3x3(example: ModuleType) -> None:

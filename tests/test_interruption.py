@@ -10,7 +10,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from hexlit.cli import main
-from hexlit.interruption import TOLD, says_how_to_continue
+from hexlit.interruption import says_how_to_continue
 
 Captured = pytest.CaptureFixture[str]
 
@@ -45,14 +45,6 @@ def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsy
         with pytest.raises(type(end)), says_how_to_continue("hexlit x", lambda: "kept", lambda: "again"):
             raise end
         assert ("To continue: again" in capsys.readouterr().err) == said
-
-
-def test_it_is_told_once(capsys: Captured) -> None:
-    told = KeyboardInterrupt()
-    told.add_note(TOLD)
-    with pytest.raises(KeyboardInterrupt), says_how_to_continue("hexlit x", lambda: "kept", lambda: "again"):
-        raise told
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

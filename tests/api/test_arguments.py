@@ -7,7 +7,6 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from hexlit.api.interface import overrides
-from hexlit.errors import UsageError
 
 VALUES: list[Any] = [True, None, 3, -0.25, 1e-5, "two words", 'it\'s, a {list} [of] "signs"', "true", "12"]
 VALUES += [[1, 2], ["a b", "c"], {"low": 1, "name": "a b"}]
@@ -24,9 +23,3 @@ def test_hydra_reads_the_value_that_was_given(value: Any) -> None:
 def test_numbers_of_numpy_and_what_has_a_folder_are_plain_values() -> None:
     given = {"seed": np.int64(4), "resume": SimpleNamespace(folder=Path("runs/a"))}
     assert overrides([], given) == ["seed=4", "resume=runs/a"]
-
-
-@pytest.mark.parametrize(("given", "named"), [([], {"net": object()}), ([], {"net": {1, 2}}), ([5], {})])
-def test_other_values_are_refused(given: list[Any], named: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="^(net|5)"):
-        overrides(given, named)

@@ -65,13 +65,3 @@ def test_a_picture_is_kept_as_a_file(tmp_path: Path) -> None:
     assert ElementTree.parse(path).getroot().tag == f"{SPACE}svg"
     with pytest.raises(hexlit.UsageError, match="ends in .svg"):
         hexlit.Board(3).picture().save(tmp_path / "board.png")
-
-
-def test_pictures_side_by_side_are_kept_as_one_file(tmp_path: Path) -> None:
-    board, searched = hexlit.Board(3), hexlit.Search(simulations=8).run(hexlit.Board(4))
-    path = hexlit.side_by_side(board, searched).save(tmp_path / "both.svg")
-    whole = ElementTree.parse(path).getroot()
-    first, second = (part for part in whole if part.tag.endswith("svg"))
-    assert float(second.get("x", 0)) >= float(first.get("width", 0)) > 0
-    assert float(whole.get("width", 0)) == float(second.get("x", 0)) + float(second.get("width", 0))
-    assert searched.move in repr(searched)

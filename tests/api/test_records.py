@@ -35,19 +35,3 @@ def test_what_is_in_them_is_counted(file: Path) -> None:
     shown = games._repr_html_()
     assert "Boards: 5x5 4 (100.0%)" in shown
     assert "1 games cannot be read" in shown
-
-
-@pytest.mark.row("F10")
-def test_an_import_says_what_it_dropped(file: Path, tmp_path: Path) -> None:
-    stored = hexlit.games(file).store(tmp_path / "store")
-    assert stored.account["imported"] == 2
-    assert stored.dropped["games"].sum() == 3
-    assert "2 in" in repr(stored)
-    assert len(hexlit.games(stored.folder)) == 2
-    with pytest.raises(hexlit.UsageError, match="duplicates=all: choose one of"):
-        hexlit.games(file).store(tmp_path / "other", duplicates="all")
-
-
-def test_games_are_somewhere() -> None:
-    with pytest.raises(hexlit.UsageError, match="name a file or a folder"):
-        hexlit.games()

@@ -37,8 +37,3 @@ def test_data_can_be_looked_at_before_a_run_and_judged_after_it(
     assert run.predict(table)["predicted"].iloc[-len(found) :].tolist() == found["predicted"].tolist()
     with pytest.raises(hexlit.UsageError, match="split=tests: choose one of train, validation, test"):
         run.judged("tests")
-
-
-def test_a_task_without_tables_is_refused() -> None:
-    with pytest.raises(hexlit.UsageError, match="task=hex: .*classify, forecast"):
-        hexlit.data(task="hex")

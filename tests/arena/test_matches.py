@@ -53,19 +53,6 @@ class Perfect(NeverSwaps):
         return np.array(moves, np.int16)
 
 
-class Recorder(NeverSwaps):
-    """Notes every position that it is asked about."""
-
-    def __init__(self, player: Player) -> None:
-        self.player = player
-        self.seen: list[tuple[bytes, int]] = []
-
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        assert cells.dtype == to_move.dtype == np.int8
-        self.seen += [(board.tobytes(), int(colour)) for board, colour in zip(cells, to_move, strict=True)]
-        return self.player.choose(cells, to_move)
-
-
 def referee(first: Player, second: Player, openings: NDArray[np.int8], to_move: int) -> int:
     """Wins of the first player: the same match game by game, judged by the reference."""
     wins = 0

@@ -154,19 +154,6 @@ def test_control_c_is_quiet_and_130(leave: type[BaseException], capsys: pytest.C
     assert capsys.readouterr().err == ""
 
 
-def test_full_error_shows_the_traceback_of_a_mistake(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
-    assert run(remember, "sample", ["target=t", "board=20"]) == 2
-    assert "Traceback" in capsys.readouterr().err
-
-
-def test_multirun_runs_every_job_and_flags_may_stand_anywhere() -> None:
-    assert run(remember, "sample", ["target=t", "-m", "board=3,4"]) == 0
-    assert [sample.board for sample in seen] == [3, 4]
-
-
 def test_a_mistake_in_one_job_of_a_sweep_lets_the_others_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(remember, "sample", ["-m", "target=t", "board=3,20,4"]) == 2
     assert [sample.board for sample in seen] == [3, 4]

@@ -82,12 +82,3 @@ def test_a_refused_run_leaves_no_folder(
     assert train([*TINY, *overrides]) == 2
     assert list(tmp_path.iterdir()) == []
     assert "Traceback" not in capfd.readouterr().err
-
-
-def test_a_folder_that_was_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine").mkdir()
-    assert train([*TINY, "board=99", "hydra.run.dir=mine"]) == 2
-    assert (tmp_path / "mine").is_dir()
-    assert train([*TINY, "board=99", "hydra.run.dir=mine/new/run"]) == 2
-    assert listed(tmp_path / "mine") <= {"train.log"}

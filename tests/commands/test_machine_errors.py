@@ -13,7 +13,6 @@ import pytest
 from hexlit.commands import run_folder
 from hexlit.commands.application import machine_error
 from hexlit.commands.export import main as export
-from hexlit.commands.train import main as train
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable
@@ -51,16 +50,6 @@ def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp
     finally:
         run_folder.leave(refused=True)
     assert folder.exists()
-
-
-def test_an_odd_value_that_hydra_stumbles_over_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert train(["accelerator=[[[]]]"]) == 2
-    err = capfd.readouterr().err
-    assert "accelerator=[[[]]]: " in err
-    assert err.count("\n") == 1, err
 
 
 GARBAGE = [

@@ -2,10 +2,8 @@
 
 import csv
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 import torch
 
 from hexlit import cli
-from hexlit.commands.match import arguments, main, quoted_players
+from hexlit.commands.match import arguments, main
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_moves, parse_cell
@@ -280,35 +278,3 @@ def test_a_match_goes_on_with_its_own_settings_only(match: Path) -> None:
     found = arguments([f"resume={match}", "accelerator.threads=1"])
     assert found[-3] == "accelerator.threads=1"
     assert "pairs=8" in found
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("players=[random,checkpoint=a/b.ckpt]", "players=[random,'checkpoint=a/b.ckpt']"),
-        ("players=[policy=a, htp=x --y=1]", "players=['policy=a','htp=x --y=1']"),
-        ('players=["checkpoint=a",random]', 'players=["checkpoint=a",random]'),
-        ('players=["policy=a, b",policy=c,random]', "players=[\"policy=a, b\",'policy=c',random]"),
-        ("players={a: random}", "players={a: random}"),
-        ("pairs=3", "pairs=3"),
-    ],
-)
-def test_words_with_an_equals_sign_are_quoted_for_hydra(given: str, expected: str) -> None:
-    assert quoted_players(given) == expected
-
-
-def test_help_explains_the_grammar_of_players_and_needs_no_torch(tmp_path: Path) -> None:
-    """A match without a network does not either: its first game would wait for it."""
-    program = """
-import sys
-from hexlit.cli import main
-
-for arguments in (["--help"], ["players=[solver,random]", "board=3", "pairs=1", "report=false", "hydra.run.dir=run"]):
-    code = main(["match", *arguments])
-    print([name for name in ("torch", "numba", "matplotlib") if name in sys.modules], code)
-"""
-    command = [sys.executable, "-c", program]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ, cwd=tmp_path)
-    assert [line for line in run.stdout.splitlines() if line.startswith("[")] == ["[] 0", "['numba'] 0"]
-    assert "checkpoint=RUN_FOLDER_OR_FILE" in run.stdout
-    assert "htp=COMMAND LINE" in run.stdout

@@ -44,16 +44,6 @@ def test_a_target_is_in_games_or_in_the_strength_of_a_run(
     assert "reached 0.960 at best" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("setting", "ahead"), [("selfplay.versions_behind=3", 3), ("selfplay.ahead=false", 0), ("ahead=2", 2)]
-)
-def test_self_play_is_as_far_ahead_as_the_recipe_says(
-    setting: str, ahead: int, rates: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["experiment=hex5", rates, setting, "json=true"]) == 0
-    assert json.loads(capfd.readouterr().out)["ahead"] == ahead
-
-
 def test_the_bench_measures_what_a_plan_reads(tmp_path: Path) -> None:
     small = ["board=3", "net.channels=8", "net.blocks=[1]", "selfplay.games=8", "search.simulations=4"]
     asked = ["what=pace", "experiment=hex5", "repeats=2", "seconds=0.01", f"output={tmp_path}", *small]

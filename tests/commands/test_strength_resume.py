@@ -135,17 +135,3 @@ def test_a_measurement_continues_with_its_own_settings_only(checkpoint: Path, tm
     found = arguments([f"resume={folder}", "json=true", "accelerator.threads=1"])
     assert found[-4:-2] == ["json=true", "accelerator.threads=1"]
     assert "positions=24" in found
-
-
-def test_parts_of_another_network_are_refused_in_one_line(
-    checkpoint: Path, tmp_path: Path, breaks_after: Breaks, capfd: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "found"
-    breaks_after(1)
-    assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 130
-    save_untrained(checkpoint, size=3, swap=True)
-    capfd.readouterr()
-    assert main([f"resume={folder}"]) == 2
-    err = capfd.readouterr().err
-    assert err.count("\n") == 1
-    assert ": the network's SHA-256 was " in err

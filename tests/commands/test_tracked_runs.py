@@ -2,12 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hexlit.commands.match import main as match
-from hexlit.commands.strength import main as strength
 from hexlit.commands.train import main as train
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
@@ -30,11 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def sessions(folder: Path) -> list[OfflineRun]:
     return offline_runs(folder / "run")
-
-
-def summary_of(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
-    return found
 
 
 @pytest.mark.row("F12")
@@ -120,29 +113,3 @@ def test_a_match_has_used_the_checkpoint_that_the_run_made(
     assert run.media("table-file") == {"match/players": [0], "match/cross": [0], "match/games": [0]}
     assert run.summary["players"] == json.loads((tmp_path / "match" / "match.json").read_text())["players"]
     assert run.config["search"]["simulations"] == 4
-
-
-@pytest.mark.row("F12")
-def test_a_strength_run_is_drawn_over_simulations(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    quick = ["simulations=[2]", "positions=24", "games=16", "accelerator=cpu", "accelerator.threads=1"]
-    assert strength([f"checkpoint={folder / 'run'}", *quick, "logger=wandb", f"output={tmp_path / 'found'}"]) == 0
-    (run,) = offline_runs(tmp_path / "found")
-    assert [row["strength/simulations"] for row in run.rows] == [0, 2]
-    assert all(0 <= row["strength/games_optimality"] <= 1 for row in run.rows)
-    assert run.axes == {"*": "strength/simulations"}
-    assert run.media("html-file") == {"strength/opening_map": [0, 1]}
-    assert run.artifacts[0]["used"]
-    assert run.artifacts[-1]["type"] == "strength"
-
-
-def test_matches_and_strength_runs_refuse_tensorboard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("hexlit.training.config.find_spec", lambda name: object())
-    with as_a_process(tmp_path):
-        assert match(["players=[random,random]", "logger=tensorboard"]) == 2
-        assert strength(["checkpoint=a.ckpt", "logger=tensorboard"]) == 2
-    assert capsys.readouterr().err.count("logger=tensorboard: there are no epochs to draw here") == 2

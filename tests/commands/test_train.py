@@ -28,7 +28,6 @@ from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.commands.tiny import TINY
-from tests.hex.reference import Game
 from tests.reporting.documents import checked
 
 
@@ -192,17 +191,6 @@ def test_phases_reconcile_with_the_wall_time_and_the_games(tiny: Run) -> None:
     assert trained == [32 * count for count in steps]
 
 
-@pytest.mark.row("E1")
-@pytest.mark.row("E13")
-def test_games_of_a_run_are_legal_and_carry_their_origin(tiny: Run) -> None:
-    games = tiny.games
-    for record in games.values():
-        assert Game(3, moves=record.moves.tolist()).winner == record.winner
-        assert (record.seed, record.size) == (1, 3)
-        assert json.loads(record.search)["simulations"] == 8
-    assert {record.network_version for record in games.values()} == {0, 1}
-
-
 def same_games(one: dict[int, GameRecord], other: dict[int, GameRecord]) -> bool:
     return list(one) == list(other) and all(
         np.array_equal(getattr(one[game], name), getattr(other[game], name)) for game in one for name in vars(one[game])
@@ -251,21 +239,6 @@ def test_averaged_weights_play_and_are_what_a_checkpoint_gives(tmp_path: Path) -
     found = load_network(run.folder / "checkpoints" / "last.ckpt").net.state_dict()
     assert all(torch.equal(found[name], run.weights[f"average.module.{name}"]) for name in found)
     assert not all(torch.equal(found[name], run.weights[f"net.{name}"]) for name in found)
-
-
-@pytest.mark.row("A11")
-@pytest.mark.row("A22")
-def test_the_rate_of_a_larger_batch_is_scaled_and_recorded(tiny: Run, tmp_path: Path) -> None:
-    """As many examples as without; the optimizer's state is measured."""
-    assert tiny.summary["learning_rate"] == 1e-2, "as the recipe says"
-    overrides = ["accelerator.train_batch=128", "optimizer.lr_batch=32", "optimizer.lr_scaling=linear", "net=tiny"]
-    run = train(tmp_path, *overrides, "optimizer=adamw_bf16", "optimizer.lr=1e-3", "trainer.max_epochs=1")
-    assert run.summary["learning_rate"] == pytest.approx(4e-3)
-    parameters, state = run.summary["parameters"], run.summary["optimizer_state_bytes"]
-    assert isinstance(parameters, int)
-    assert state == 4 * parameters
-    seen = [sum(float(row["examples"]) for row in one.table("steps.csv")[:1]) for one in (tiny, run)]
-    assert 0 <= seen[1] - seen[0] < 128 + 32
 
 
 @pytest.mark.row("C4")

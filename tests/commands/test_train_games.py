@@ -5,7 +5,6 @@ from pathlib import Path
 import lightning as L
 import pytest
 import torch
-from omegaconf import OmegaConf
 from torch import Tensor
 
 from hexlit.accelerate.config import AcceleratorConfig
@@ -27,20 +26,6 @@ EXPERIMENTS = {
     "policy_intermediate": {"policy_weight": 0.33, "value_weight": 0.67},
     "balanced_no_dropout": {"net.dropout": 0.0},
     "balanced_high_lr": {"optimizer.lr": 3e-3},
-}
-BASE = {
-    "optimizer.lr": 1e-3,
-    "net.dropout": 0.1,
-    "optimizer.weight_decay": 1e-4,
-    "policy_weight": 0.5,
-    "value_weight": 0.5,
-    "trainer.max_epochs": 10,
-    "trainer.patience": 3,
-    "data.validation_share": 0.2,
-    "data.split": "game",
-    "seed": 42,
-    "data.split_seed": 42,
-    "data.max_positions": 500_000,
 }
 ON_GAMES = [override for override in TINY if not override.startswith("selfplay.")]
 LONG = (
@@ -101,23 +86,6 @@ def validated(run: Run, games: Path, name: str) -> dict[str, float]:
     result = torch.where(value > 0, wins, 1 - wins)
     losses = {"policy_loss": float(-played.log().mean()), "value_loss": float(-result.log().mean())}
     return losses | {"top1_accuracy": float((chances.argmax(1) == policy.argmax(1)).float().mean())}
-
-
-@pytest.mark.row("D1")
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_each_named_experiment_changes_what_its_name_says_and_nothing_else(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([f"experiment={name}", "data.path=x", "--cfg", "job"]) == 0
-    config = OmegaConf.create(capsys.readouterr().out)
-    assert config.name == name
-    expected = BASE | EXPERIMENTS[name]
-    assert {key: OmegaConf.select(config, key) for key in expected} == pytest.approx(expected)
-    assert main(["experiment=supervised", "data.path=x", "--cfg", "job"]) == 0
-    shared = OmegaConf.create(capsys.readouterr().out)
-    for key, value in {"name": name, **expected}.items():
-        OmegaConf.update(shared, key, value)
-    assert config == shared
 
 
 @pytest.mark.row("D1")

@@ -284,23 +284,6 @@ def test_resuming_a_finished_run_says_what_it_reached_and_changes_nothing(
 
 
 @pytest.mark.row("A24")
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
-def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
-    seed: int, uninterrupted: Path, tmp_path: Path
-) -> None:
-    """Up to eight kills, at random calls and at random instants, until the run is through."""
-    chance = random.Random(seed)
-    places = ["game", "part", "step", "evaluation", "evaluated", "checkpoint", "saved", "summary"]
-    kills = [
-        (f"{chance.uniform(0, 0.15):.4f}", 0) if chance.random() < 0.4 else (chance.choice(places), chance.randrange(3))
-        for _ in range(8)
-    ]
-    survivors = killed_and_resumed(tmp_path / "run", kills, tmp_path)
-    assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
-
-
-@pytest.mark.row("A24")
 @pytest.mark.parametrize(
     ("override", "was"),
     [("optimizer.lr=1e-5", "optimizer.lr=0.01"), ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0")],

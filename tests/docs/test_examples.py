@@ -6,17 +6,13 @@ a file of that folder; without a NAME it is that of the next block that runs. `<
 `pytest -m slow`.
 """
 
-import ast
-import json
 import os
-import tomllib
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.docs.pages import Fence, fences, manual, name_of
@@ -86,19 +82,3 @@ def test_an_example_runs(blocks: list[Fence], tmp_path: Path) -> None:
 @pytest.mark.parametrize("blocks", examples(slow=True))
 def test_a_slow_example_runs(blocks: list[Fence], tmp_path: Path) -> None:
     run_example(blocks, tmp_path)
-
-
-@pytest.mark.row("F14")
-@pytest.mark.parametrize("page", manual(), ids=name_of)
-def test_every_block_is_what_its_language_says(page: Path) -> None:
-    """Python, YAML, TOML and JSON parse; a block of shell ends its quotes."""
-    parsers = {"python": ast.parse, "py": ast.parse, "yaml": yaml.safe_load, "toml": tomllib.loads, "json": json.loads}
-    for fence in fences(page):
-        try:
-            if fence.language in parsers:
-                parsers[fence.language](fence.text)
-            elif fence.language in SHELLS:
-                list(commands_of_fence(fence))
-        except (SyntaxError, ValueError, yaml.YAMLError) as error:
-            pytest.fail(f"{fence.place}: this is no {fence.language}: {error}")
-        assert fence.language, f"{fence.place}: name the language of the block, `text` for none"

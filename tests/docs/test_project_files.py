@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 
 import hexlit
@@ -22,11 +21,6 @@ def project() -> dict[str, Any]:
     return found
 
 
-def read_yaml(name: str) -> dict[Any, Any]:
-    found: dict[Any, Any] = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
-    return found
-
-
 def releases() -> list[tuple[str, str]]:
     """Version and date of each release, as CHANGELOG.md has them."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -38,22 +32,6 @@ def test_the_newest_release_is_this_version() -> None:
     version, date = releases()[0]
     assert version == hexlit.__version__
     assert datetime.date.fromisoformat(date)
-
-
-@pytest.mark.row("F16")
-def test_the_citation_is_valid() -> None:
-    """The fields that the Citation File Format 1.2.0 demands, and those that repeat what stands elsewhere."""
-    citation = read_yaml("CITATION.cff")
-    assert citation["cff-version"] == "1.2.0"
-    assert citation["type"] in ("software", "dataset")
-    assert all(isinstance(citation[key], str) and citation[key] for key in ("title", "message", "abstract"))
-    assert citation["authors"]
-    for author in citation["authors"]:
-        assert author.get("name") or (author.get("family-names") and author.get("given-names"))
-    assert (citation["version"], str(citation["date-released"])) == releases()[0]
-    assert citation["license"] == project()["license"]
-    assert citation["title"] == project()["name"]
-    assert citation["keywords"] == project()["keywords"]
 
 
 @pytest.mark.row("F16")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
@@ -17,7 +16,6 @@ _FOLDERS = [os.environ.get("HEXLIT_GAMES"), str(Path(__file__).parents[2].parent
 DATA = next((Path(folder) for folder in _FOLDERS if folder and Path(folder).is_dir()), None)
 """Real games, where they are at hand."""
 
-needs_real_games = pytest.mark.skipif(DATA is None, reason="no real games beside the checkout or in HEXLIT_GAMES")
 
 # On a board of 10x10 in Wolve's words: a game that Black connects down column e, and the same turned by 180 degrees.
 _CELLS = [f"{column}{row}" for row in range(1, 11) for column in "ea"][:-1]

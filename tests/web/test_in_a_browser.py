@@ -333,23 +333,6 @@ def test_a_finger_plays_on_a_phone(tab: Tab) -> None:
 
 
 @pytest.mark.row("F17")
-def test_programs_play_each_other_and_can_be_paused(tab: Tab) -> None:
-    tab.open()
-    program = tab.programs[0]
-    tab.new(7, program, program, simulations=5000)  # slow enough for a pause
-    tab.until(lambda: len(tab.moves) >= 2)
-    tab.do("pause")
-    tab.until_status("paused")
-    stopped = tab.moves
-    time.sleep(0.5)
-    assert tab.moves == stopped
-    tab.write("#simulations", "16")
-    tab.do("pause")
-    tab.until_status("wins")
-    assert len(tab.moves) > len(stopped)
-
-
-@pytest.mark.row("F17")
 def test_clicks_while_a_program_thinks_break_nothing(tab: Tab) -> None:
     tab.open()
     tab.new(6, white=tab.programs[0])
