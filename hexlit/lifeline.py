@@ -108,13 +108,19 @@ def _watch(descriptor: int) -> None:
 
 
 def spawn_tied(
-    context: SpawnContext, line: Connection, target: Callable[..., None], arguments: tuple[Any, ...], name: str
+    context: SpawnContext,
+    line: Connection,
+    target: Callable[..., None],
+    arguments: tuple[Any, ...],
+    *,
+    name: str,
+    niceness: int,
 ) -> SpawnProcess:
-    """Start a process that calls `target(*arguments)`; it is tied to this one from its start.
+    """Start a process that calls `target(*arguments)`; it is tied to this one, and gives way to it, from its start.
 
     `line` is the reading end of a pipe whose other end this process alone keeps open: `context.Pipe(duplex=False)`.
     """
-    process = context.Process(target=_tied, args=(line, _Packed((target, arguments))), name=name, daemon=True)
+    process = context.Process(target=_tied, args=(line, niceness, _Packed((target, arguments))), name=name, daemon=True)
     process.start()
     return process
 
@@ -129,7 +135,8 @@ class _Packed:
         return bytes, (bytes(ForkingPickler.dumps(self._call)),)
 
 
-def _tied(line: Connection, packed: bytes) -> None:
+def _tied(line: Connection, niceness: int, packed: bytes) -> None:
     die_with_parent(line.fileno())
+    os.nice(niceness)  # its imports take seconds, in which this machine also compiles what it needs first
     target, arguments = ForkingPickler.loads(packed)
     target(*arguments)

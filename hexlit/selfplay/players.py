@@ -6,7 +6,6 @@ own share of positions. So the games of a run do not depend on timing.
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import time
 from collections.abc import Callable, Iterable
@@ -191,7 +190,8 @@ class WorkerPlayers:
         self._processes = []
         for worker, own in enumerate(place.cut(count)):
             ours, theirs = context.Pipe()
-            self._processes.append(spawn_tied(context, line, _work, (theirs, own), f"self-play {worker}"))
+            process = spawn_tied(context, line, _work, (theirs, own), name=f"self-play {worker}", niceness=NICENESS)
+            self._processes.append(process)
             self._connections.append(ours)
             theirs.close()
         line.close()
@@ -288,8 +288,6 @@ def make_player(place: PlayerSettings, workers: int) -> SelfPlayer:
 def _work(connection: Connection, place: PlayerSettings) -> None:
     """Main loop of a worker process, until its connection is closed or its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes the connection
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
     try:
         player = LocalPlayer(place)
         while True:
