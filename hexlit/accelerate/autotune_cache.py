@@ -10,9 +10,6 @@ from hexlit.locks import alone
 
 log = logging.getLogger(__name__)
 
-KEPT = 500
-"""Most choices in the file; the oldest are dropped."""
-
 
 def cached_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str, float]]) -> str:
     """The fastest name for `key`, from an earlier measurement; measured now if there is none.
@@ -32,13 +29,11 @@ def cached_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str
             known = read_json(path)
             if key not in known or known[key].get("choice") not in names:
                 seconds = measure()
-                known.pop(key, None)
                 known[key] = {
                     "choice": fastest(names, seconds),
                     "milliseconds": {name: round(1000 * taken, 4) for name, taken in seconds.items()},
                 }
-                kept = dict(list(known.items())[-KEPT:])
-                write_text_atomic(path, json.dumps(kept, indent=1) + "\n")
+                write_text_atomic(path, json.dumps(known, indent=1) + "\n")
             return str(known[key]["choice"])
     except OSError as error:
         log.warning("%s cannot be written (%s): %s is taken, unmeasured", path, error.strerror, names[0])

@@ -66,11 +66,6 @@ def over_ranks(net: nn.Module) -> None:
 
     Their names in a checkpoint stay the same too.
     """
-    for module in list(net.modules()):
-        for name, child in module.named_children():
-            if type(child) is nn.BatchNorm2d:
-                ranked = RankedBatchNorm2d(
-                    child.num_features, child.eps, child.momentum, child.affine, child.track_running_stats
-                )
-                ranked.__dict__ |= child.__dict__
-                setattr(module, name, ranked)
+    for module in net.modules():
+        if type(module) is nn.BatchNorm2d:
+            module.__class__ = RankedBatchNorm2d

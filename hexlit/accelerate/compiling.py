@@ -42,8 +42,7 @@ def compile_for_training(
     buffers = [buffer.clone() for buffer in net.buffers()]
     random_state = torch.get_rng_state()
     started = time.monotonic()
-    failure: str | None = None
-    net.compile(mode=profile.compile_mode, dynamic=dynamic)
+    net.compile(mode=profile.config.compile_mode, dynamic=dynamic)
     try:
         with autocast(profile):
             loss = trial()
@@ -51,8 +50,10 @@ def compile_for_training(
     except Exception as error:  # a compiler can fail in any way, with the same consequence
         if is_out_of_memory(error):
             raise
-        failure = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         net._compiled_call_impl = None
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        log.warning("accelerator.compile=true: torch.compile fails here (%s); continuing without it", why)
+        return None
     finally:
         for parameter in net.parameters():
             parameter.grad = None
@@ -60,7 +61,4 @@ def compile_for_training(
             for buffer, before in zip(net.buffers(), buffers, strict=True):
                 buffer.copy_(before)
         torch.set_rng_state(random_state)
-    if failure is None:
-        return time.monotonic() - started
-    log.warning("accelerator.compile=true: torch.compile fails here (%s); continuing without it", failure)
-    return None
+    return time.monotonic() - started

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import psutil
@@ -121,7 +121,10 @@ def inspect_device(
     """
     missing = why_missing(device)
     if missing:
-        reasons = dict.fromkeys(("available", *OF_A_DEVICE), _with_driver(missing, device, nvml))
+        if device.type == "cuda" and not (nvml.reason and torch.version.cuda is None):
+            seen = f"the NVIDIA driver {nvml.driver} sees {', '.join(nvml.names())}"
+            missing += f" ({nvml.reason or seen})"
+        reasons = dict.fromkeys(("available", *OF_A_DEVICE), missing)
         none = dict.fromkeys(OF_A_DEVICE)
         return {"device": device.type, "available": False, **none, "precisions": [], "reasons": reasons}
     formats = {dtype: short for short, dtype in DTYPES.items()}
@@ -171,12 +174,7 @@ def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
     versions["torch"] = str(torch.__version__)
     reasons = {"cuda": "this torch is built without CUDA", "cudnn": "this torch is built without cuDNN"}
     reasons["driver"] = nvml.reason
-    for package in PACKAGES:
-        name = package.removesuffix("-core")
-        try:
-            versions[name] = version(package)
-        except PackageNotFoundError:
-            versions[name], reasons[name] = None, "not installed"
+    versions |= {package.removesuffix("-core"): version(package) for package in PACKAGES}
     versions |= {"cuda": torch.version.cuda, "cudnn": None, "driver": nvml.driver}
     cudnn = torch.backends.cudnn.version() if torch.version.cuda is not None else None  # type: ignore[no-untyped-call]
     if cudnn is not None:  # 91002 is 9.10.2, 8902 is 8.9.2
@@ -302,7 +300,7 @@ def hardware_support(precision: str, device: torch.device) -> tuple[bool | None,
         if device.type == "cuda" and precision == "bf16":
             return cuda_has_bf16(device), ""
         if device.type == "cuda":
-            return torch.version.hip is not None or torch.cuda.get_device_capability(device)[0] >= 7, ""
+            return torch.cuda.get_device_capability(device)[0] >= 7, ""
         if device.type == "cpu":
             return cpu_has_bf16() if precision == "bf16" else bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()), ""
     except Exception as error:
@@ -334,15 +332,6 @@ def _finite(value: Tensor) -> float:
     if not value.isfinite():
         raise ArithmeticError("what it computes is not finite")
     return value.item()
-
-
-def _with_driver(missing: str, device: torch.device, nvml: Nvml) -> str:
-    """Why cuda is missing, and the driver's own report."""
-    if device.type != "cuda" or torch.version.hip is not None:
-        return missing
-    if nvml.reason:
-        return missing if torch.version.cuda is None else f"{missing} ({nvml.reason})"
-    return f"{missing} (the NVIDIA driver {nvml.driver} sees {', '.join(nvml.names())})"
 
 
 def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float]:

@@ -3,6 +3,7 @@
 import gc
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 
@@ -113,26 +114,18 @@ def nvml_of(device: torch.device) -> Nvml | None:
     return Nvml(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
 
 
+@dataclass(frozen=True)
 class DeviceGauge:
     """Reads the device of a run.
 
     The utilisation of a cpu is calculated from processor time, that of other devices from samples.
     """
 
-    def __init__(
-        self,
-        device: torch.device,
-        threads: int,
-        sampled: Callable[[float, float], ResourceSample] | None = None,
-    ) -> None:
-        """`threads` of the cpu; `sampled(start, end)` sums up the samples between instants of `time.monotonic()`."""
-        self._device = device
-        self._threads = threads
-        self._sampled = sampled
-
-    def restart(self) -> None:
-        """Start a new peak of memory."""
-        reset_peak(self._device)
+    device: torch.device
+    threads: int
+    """Of the cpu."""
+    sampled: Callable[[float, float], ResourceSample] | None = None
+    """Sums up the samples from one instant of `time.monotonic()` to another."""
 
     def read(
         self, started: float, seconds: float, cpu_seconds: float
@@ -141,20 +134,20 @@ class DeviceGauge:
 
         Returns:
             Its utilisation, 0 to 1, of its threads' time on a cpu; the largest amount of its own memory that tensors
-            took since `restart`, in bytes; and the reasons of those that are None, by column of a table.
+            took since `reset_peak`, in bytes; and the reasons of those that are None, by column of a table.
         """
-        peak, why_no_peak = peak_bytes(self._device)
+        peak, why_no_peak = peak_bytes(self.device)
         utilisation, why = self._utilisation(started, started + seconds, cpu_seconds)
         reasons = {"device_utilisation": why, "peak_device_bytes": why_no_peak}
         return utilisation, peak, {name: reason for name, reason in reasons.items() if reason}
 
     def _utilisation(self, started: float, ended: float, cpu_seconds: float) -> tuple[float | None, str]:
-        if self._device.type == "cpu":
-            whole = (ended - started) * self._threads
+        if self.device.type == "cpu":
+            whole = (ended - started) * self.threads
             return (min(1.0, cpu_seconds / whole), "") if whole > 0 else (None, "no time has passed")
-        if self._device.type == "mps":
+        if self.device.type == "mps":
             return None, "macOS tells it to administrators only"
-        if self._sampled is None:
+        if self.sampled is None:
             return None, "nothing samples the device"
-        seen = self._sampled(started, ended)
+        seen = self.sampled(started, ended)
         return seen.device_utilisation, seen.reasons.get("device_utilisation", "")

@@ -235,7 +235,7 @@ def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: l
     """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
     parts = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
     settings: dict[str, Any] = {**dict.fromkeys(parts, False), **precision_arguments(profile), "max_epochs": 1}
-    trainer = L.Trainer(accelerator=profile.accelerator, devices=profile.devices, callbacks=callbacks, **settings)
+    trainer = L.Trainer(accelerator=profile.device.type, devices=profile.devices, callbacks=callbacks, **settings)
     trainer.fit(module, loader)
 
 
