@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from hexlit.files import named_cache_folder, read_json, write_text_atomic
 from hexlit.locks import alone
@@ -23,7 +22,7 @@ def cached_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str
         names: the options; the first is preferred among equals.
         measure: seconds of the same work by name; a name that does not work may be absent.
     """
-    path = choices_file()
+    path = named_cache_folder() / "backends.json"
     try:
         with alone(path.with_name(f"{path.name}.lock")):
             known = read_json(path)
@@ -47,8 +46,3 @@ def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.0
         return names[0]
     best = min(worked, key=seconds.__getitem__)
     return best if seconds[best] < (1 - margin) * seconds[worked[0]] else worked[0]
-
-
-def choices_file() -> Path:
-    """The file of the choices."""
-    return named_cache_folder() / "backends.json"

@@ -40,9 +40,8 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
             self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
         scale = torch.rsqrt(variance + self.eps) * self.weight
         shift = self.bias - mean * scale
-        normalised = x * scale[:, None, None] + shift[:, None, None]
-        result: Tensor = normalised.to(input.dtype)
-        return result
+        normalised: Tensor = x * scale[:, None, None] + shift[:, None, None]
+        return normalised.to(input.dtype)
 
 
 class _EveryRank(torch.autograd.Function):

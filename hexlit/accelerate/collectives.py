@@ -57,12 +57,11 @@ def all_gather(value: T) -> list[T]:
     return values
 
 
-def all_gather_rows(rows: list[T]) -> list[T]:
+def all_gather_rows(rows: list[Any]) -> list[Any]:
     """The `rows` of all ranks in one list: tensors or tuples of tensors. Those of other ranks are on the cpu."""
     if not are_several():
         return rows
-    values: list[Any] = rows
-    here: list[Any] = [row.cpu() if isinstance(row, Tensor) else tuple(part.cpu() for part in row) for row in values]
+    here: list[Any] = [row.cpu() if isinstance(row, Tensor) else tuple(part.cpu() for part in row) for row in rows]
     return [row for part in all_gather(here) for row in part]
 
 

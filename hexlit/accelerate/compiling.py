@@ -1,6 +1,5 @@
 """The one place that compiles a network for training; it tries the result before relying on it."""
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -14,12 +13,10 @@ from hexlit.accelerate.profile import DeviceProfile
 log = logging.getLogger(__name__)
 
 
-def autocast(profile: DeviceProfile) -> contextlib.AbstractContextManager[object]:
+def autocast(profile: DeviceProfile) -> torch.autocast:
     """The context of a training's forward pass; with `32-true` it does nothing."""
-    if profile.precision == "32-true":
-        return contextlib.nullcontext()
     dtype = torch.bfloat16 if profile.precision == "bf16-mixed" else torch.float16
-    return torch.autocast(profile.device.type, dtype=dtype, cache_enabled=False)
+    return torch.autocast(profile.device.type, dtype=dtype, enabled=profile.precision != "32-true", cache_enabled=False)
 
 
 def compile_for_training(

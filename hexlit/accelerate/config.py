@@ -101,10 +101,7 @@ class AcceleratorConfig(Settings, section="accelerator"):
         if (self.devices or 1) > 1 and (self.device == "mps" or self.device.startswith("cuda:")):
             raise UsageError(f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device")
         if self.cudnn_benchmark and self.deterministic:
-            raise UsageError(
-                "accelerator.cudnn_benchmark=true: chooses convolutions by their time, so it excludes "
-                "accelerator.deterministic=true; leave one of them out"
-            )
+            raise UsageError("accelerator.cudnn_benchmark=true: excludes accelerator.deterministic=true; choose one")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from typing import IO, Any, Self
 import psutil
 import pynvml
 
+from hexlit.accelerate.host import pid_namespace
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
@@ -85,11 +86,9 @@ class Nvml:
             return
         names = map(str, range(count)) if visible is None else (word.strip() for word in visible.split(","))
         for name in names:
+            by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
             try:
-                if name.isdecimal():
-                    self._handles.append(pynvml.nvmlDeviceGetHandleByIndex(int(name)))
-                else:
-                    self._handles.append(pynvml.nvmlDeviceGetHandleByUUID(name))
+                self._handles.append(by_index(int(name)) if name.isdecimal() else by_uuid(name))
             except pynvml.NVMLError:
                 break  # as CUDA reads its variable: the first entry that names no device hides all following ones
         if not self._handles:
@@ -123,7 +122,7 @@ class Nvml:
                 running = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
                 own = [process.usedGpuMemory for process in running if process.pid in pids]
                 # In a container processes have other numbers than in the driver: a missing one proves nothing.
-                if None in own or (not own and _in_container()):
+                if None in own or (not own and pid_namespace() not in (0, ROOT_PID_NAMESPACE)):
                     reasons["device_bytes"] = "the driver does not tell the memory of these processes"
                 else:
                     held = sum(map(int, own))
@@ -149,13 +148,6 @@ def why_not_read(error: Exception) -> str:
     if type(error).__name__ != "NVMLError_LibraryNotFound":
         return " ".join(str(error).split())
     return f"{NO_DRIVER}; on a Mac only the process itself knows" if platform.system() == "Darwin" else NO_DRIVER
-
-
-def _in_container() -> bool:
-    try:
-        return Path("/proc/self/ns/pid").stat().st_ino != ROOT_PID_NAMESPACE
-    except OSError:
-        return False
 
 
 class ProcessTree:

@@ -38,17 +38,13 @@ def says_out_of_memory(message: str) -> bool:
     return any(words in message.lower() for words in _OUT_OF_MEMORY)
 
 
-def peak_bytes(device: torch.device) -> tuple[int | None, str]:
-    """The most bytes that tensors of this process took of `device` since `reset_peak`; or None, and the reason.
+def peak_bytes(device: torch.device) -> int | None:
+    """The most bytes that tensors of this process took of `device` since `reset_peak`; None on a cpu.
 
     torch keeps no peak on mps. There the figure is torch's present total, tensors and cache: it grows with the peak and
     shrinks only when memory is released.
     """
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device), ""
-    if device.type == "mps":
-        return torch.mps.driver_allocated_memory(), ""
-    return None, "the cpu has no memory of its own, see the host's"
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else held_bytes(device)
 
 
 def held_bytes(device: torch.device) -> int | None:
@@ -136,9 +132,9 @@ class DeviceGauge:
             Its utilisation, 0 to 1, of its threads' time on a cpu; the largest amount of its own memory that tensors
             took since `reset_peak`, in bytes; and the reasons of those that are None, by column of a table.
         """
-        peak, why_no_peak = peak_bytes(self.device)
+        peak, no_peak = peak_bytes(self.device), "the cpu has no memory of its own, see the host's"
         utilisation, why = self._utilisation(started, started + seconds, cpu_seconds)
-        reasons = {"device_utilisation": why, "peak_device_bytes": why_no_peak}
+        reasons = {"device_utilisation": why, "peak_device_bytes": no_peak if peak is None else ""}
         return utilisation, peak, {name: reason for name, reason in reasons.items() if reason}
 
     def _utilisation(self, started: float, ended: float, cpu_seconds: float) -> tuple[float | None, str]:

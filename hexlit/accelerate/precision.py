@@ -63,8 +63,8 @@ def seconds_of_formats() -> dict[str, float]:
 
 
 def cuda_has_bf16(device: torch.device) -> bool:
-    """Whether the CUDA device multiplies bf16 in hardware (compute capability 8.0 and later)."""
-    return torch.cuda.get_device_capability(device) >= (8, 0)
+    """Whether the CUDA device multiplies bf16 in hardware (compute capability 8.0 and later); a missing one may."""
+    return not torch.cuda.is_available() or torch.cuda.get_device_capability(device) >= (8, 0)
 
 
 TRAINED = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}

@@ -239,12 +239,7 @@ def every_profile(
         try:
             result[kind] = build_profile(replace(config, device=kind), task_defaults), ""
         except UsageError as error:
-            # Only a cuda device itself can tell its precision.
-            plain = replace(config, precision="32-true", inference_precision="fp32") if kind == "cuda" else config
-            profile = profile_on(torch.device(kind), plain, task_defaults)
-            if kind == "cuda":
-                profile = replace(profile, precision="bf16-mixed", inference_dtype=torch.bfloat16)
-            result[kind] = profile, str(error)
+            result[kind] = profile_on(torch.device(kind), config, task_defaults), str(error)
     return result
 
 
@@ -282,18 +277,15 @@ def _refuse_ranks(config: AcceleratorConfig, device: torch.device, place: Ranks)
 
 
 def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers: int, precision: str) -> None:
-    cpu, cuda = device.type == "cpu", device.type == "cuda"
+    cpu, cuda, fp16 = device.type == "cpu", device.type == "cuda", precision == "16-mixed"
     only_cuda, only_cpu = f"only cuda has it, the device is {device}", f"only the cpu has it, the device is {device}"
     refused = {
-        "persistent_workers=true: there are no loading processes; set accelerator.workers": config.persistent_workers
-        and not workers,
-        f"memory_cap={config.memory_cap}: torch caps the memory of cuda and mps only, the device is cpu": cpu
-        and config.memory_cap is not None,
+        "persistent_workers=true: needs accelerator.workers above 0": config.persistent_workers and not workers,
+        f"memory_cap={config.memory_cap}: only cuda and mps have it, the device is cpu": cpu and config.memory_cap,
         f"pin_memory=true: {only_cuda}": config.pin_memory and not cuda,
         f"inference={config.inference}: {only_cpu}": config.inference in ("fused", "winograd") and not cpu,
         f"inference=graph: {only_cuda}": config.inference == "graph" and not cuda,
-        "fused_optimizer=true: would unscale float16 gradients after they were clipped; leave it out, or use "
-        "accelerator.precision=32-true": config.fused_optimizer and precision == "16-mixed",
+        "fused_optimizer=true: unscales float16 gradients after their clipping": config.fused_optimizer and fp16,
     }
     for message, holds in refused.items():
         if holds:

@@ -213,7 +213,7 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     except UsageError as error:
         return line_of(what, unit, profile, precision, detail=str(error))
     of_host = profile.device.type == "cpu"
-    peak = sampler.summary().host_bytes if of_host else peak_bytes(profile.device)[0]
+    peak = sampler.summary().host_bytes if of_host else peak_bytes(profile.device)
     row = clock.latest
     spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
     whole = sum(spent.values()) or EPSILON
