@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
-from hexlit.reporting.page import Facts, Figure, Figures, Notes, Section, Table, table
+from hexlit.reporting.figures import BEST_COLOUR, INK, empty_figure, new_figure, shorten
+from hexlit.reporting.page import STATE_COLOURS, Facts, Figure, Figures, Notes, Section, Table, table
 from hexlit.reporting.quantities import format_count, format_share, shown
 from hexlit.reporting.run_files import RunFiles, validation_section
 
