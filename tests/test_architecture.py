@@ -110,7 +110,7 @@ IMPORT_NAMES = {
 CODE_LINES = {
     "commands": 3440,
     "tuning": 2635,
-    "reporting": 2639,
+    "reporting": 2634,
     "hex": 3396,
     "selfplay": 2296,
     "tasks": 2374,
