@@ -3,15 +3,11 @@
 import json
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from hexlit.files import named_cache_folder, read_json, write_text_atomic
 from hexlit.locks import alone
 
 log = logging.getLogger(__name__)
-
-KEPT = 500
-"""Most choices in the file; the oldest are dropped."""
 
 
 def cached_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str, float]]) -> str:
@@ -26,19 +22,17 @@ def cached_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str
         names: the options; the first is preferred among equals.
         measure: seconds of the same work by name; a name that does not work may be absent.
     """
-    path = choices_file()
+    path = named_cache_folder() / "backends.json"
     try:
         with alone(path.with_name(f"{path.name}.lock")):
             known = read_json(path)
             if key not in known or known[key].get("choice") not in names:
                 seconds = measure()
-                known.pop(key, None)
                 known[key] = {
                     "choice": fastest(names, seconds),
                     "milliseconds": {name: round(1000 * taken, 4) for name, taken in seconds.items()},
                 }
-                kept = dict(list(known.items())[-KEPT:])
-                write_text_atomic(path, json.dumps(kept, indent=1) + "\n")
+                write_text_atomic(path, json.dumps(known, indent=1) + "\n")
             return str(known[key]["choice"])
     except OSError as error:
         log.warning("%s cannot be written (%s): %s is taken, unmeasured", path, error.strerror, names[0])
@@ -52,8 +46,3 @@ def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.0
         return names[0]
     best = min(worked, key=seconds.__getitem__)
     return best if seconds[best] < (1 - margin) * seconds[worked[0]] else worked[0]
-
-
-def choices_file() -> Path:
-    """The file of the choices."""
-    return named_cache_folder() / "backends.json"

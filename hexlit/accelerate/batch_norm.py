@@ -40,9 +40,8 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
             self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
         scale = torch.rsqrt(variance + self.eps) * self.weight
         shift = self.bias - mean * scale
-        normalised = x * scale[:, None, None] + shift[:, None, None]
-        result: Tensor = normalised.to(input.dtype)
-        return result
+        normalised: Tensor = x * scale[:, None, None] + shift[:, None, None]
+        return normalised.to(input.dtype)
 
 
 class _EveryRank(torch.autograd.Function):
@@ -66,11 +65,6 @@ def over_ranks(net: nn.Module) -> None:
 
     Their names in a checkpoint stay the same too.
     """
-    for module in list(net.modules()):
-        for name, child in module.named_children():
-            if type(child) is nn.BatchNorm2d:
-                ranked = RankedBatchNorm2d(
-                    child.num_features, child.eps, child.momentum, child.affine, child.track_running_stats
-                )
-                ranked.__dict__ |= child.__dict__
-                setattr(module, name, ranked)
+    for module in net.modules():
+        if type(module) is nn.BatchNorm2d:
+            module.__class__ = RankedBatchNorm2d

@@ -57,11 +57,12 @@ def all_gather(value: T) -> list[T]:
     return values
 
 
-def all_gather_rows(rows: list[T]) -> list[T]:
+def all_gather_rows(rows: list[Any]) -> list[Any]:
     """The `rows` of all ranks in one list: tensors or tuples of tensors. Those of other ranks are on the cpu."""
     if not are_several():
         return rows
-    return [row for part in all_gather([_on_cpu(row) for row in rows]) for row in part]
+    here: list[Any] = [row.cpu() if isinstance(row, Tensor) else tuple(part.cpu() for part in row) for row in rows]
+    return [row for part in all_gather(here) for row in part]
 
 
 def all_reduce(tensors: list[Tensor]) -> None:
@@ -73,7 +74,3 @@ def all_reduce(tensors: list[Tensor]) -> None:
     totals = torch.split(flat, [tensor.numel() for tensor in tensors])
     for tensor, total in zip(tensors, totals, strict=True):
         tensor.copy_(total.view_as(tensor))
-
-
-def _on_cpu(row: Any) -> Any:
-    return row.cpu() if isinstance(row, Tensor) else tuple(tensor.cpu() for tensor in row)

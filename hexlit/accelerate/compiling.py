@@ -1,6 +1,5 @@
 """The one place that compiles a network for training; it tries the result before relying on it."""
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -14,12 +13,10 @@ from hexlit.accelerate.profile import DeviceProfile
 log = logging.getLogger(__name__)
 
 
-def autocast(profile: DeviceProfile) -> contextlib.AbstractContextManager[object]:
+def autocast(profile: DeviceProfile) -> torch.autocast:
     """The context of a training's forward pass; with `32-true` it does nothing."""
-    if profile.precision == "32-true":
-        return contextlib.nullcontext()
     dtype = torch.bfloat16 if profile.precision == "bf16-mixed" else torch.float16
-    return torch.autocast(profile.device.type, dtype=dtype, cache_enabled=False)
+    return torch.autocast(profile.device.type, dtype=dtype, enabled=profile.precision != "32-true", cache_enabled=False)
 
 
 def compile_for_training(
@@ -42,8 +39,7 @@ def compile_for_training(
     buffers = [buffer.clone() for buffer in net.buffers()]
     random_state = torch.get_rng_state()
     started = time.monotonic()
-    failure: str | None = None
-    net.compile(mode=profile.compile_mode, dynamic=dynamic)
+    net.compile(mode=profile.config.compile_mode, dynamic=dynamic)
     try:
         with autocast(profile):
             loss = trial()
@@ -51,8 +47,10 @@ def compile_for_training(
     except Exception as error:  # a compiler can fail in any way, with the same consequence
         if is_out_of_memory(error):
             raise
-        failure = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         net._compiled_call_impl = None
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        log.warning("accelerator.compile=true: torch.compile fails here (%s); continuing without it", why)
+        return None
     finally:
         for parameter in net.parameters():
             parameter.grad = None
@@ -60,7 +58,4 @@ def compile_for_training(
             for buffer, before in zip(net.buffers(), buffers, strict=True):
                 buffer.copy_(before)
         torch.set_rng_state(random_state)
-    if failure is None:
-        return time.monotonic() - started
-    log.warning("accelerator.compile=true: torch.compile fails here (%s); continuing without it", failure)
-    return None
+    return time.monotonic() - started

@@ -6,10 +6,6 @@ from hexlit.errors import UsageError
 from hexlit.settings import Settings, number, one_of
 
 DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
-TRAINING_PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
-INFERENCE_PRECISIONS = ("auto", "fp32", "bf16", "fp16")
-MATMUL_PRECISIONS = ("highest", "high", "medium")
-INFERENCE_PATHS = ("auto", "eager", "fused", "winograd", "graph", "compile")
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -29,13 +25,13 @@ class AcceleratorConfig(Settings, section="accelerator"):
     cpu. Null: the number of processes that torchrun or srun has started, else 1. Each holds the whole network; FSDP is
     out of scope."""
 
-    precision: str = one_of(TRAINING_PRECISIONS, "auto")
+    precision: str = one_of(("auto", "32-true", "bf16-mixed", "16-mixed"), "auto")
     """Precision of training. Parameters stay fp32 in all of them."""
 
-    inference_precision: str = one_of(INFERENCE_PRECISIONS, "auto")
+    inference_precision: str = one_of(("auto", "fp32", "bf16", "fp16"), "auto")
     """Number format of evaluating the network."""
 
-    matmul_precision: str = one_of(MATMUL_PRECISIONS, "high")
+    matmul_precision: str = one_of(("highest", "high", "medium"), "high")
     """Inner precision of fp32 products, as in `torch.set_float32_matmul_precision`."""
 
     channels_last: bool | None = None
@@ -54,7 +50,7 @@ class AcceleratorConfig(Settings, section="accelerator"):
     compile_mode: str = one_of(COMPILE_MODES, "default")
     """Mode of `torch.compile`."""
 
-    inference: str = one_of(INFERENCE_PATHS, "auto")
+    inference: str = one_of(("auto", "eager", "fused", "winograd", "graph", "compile"), "auto")
     """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused and winograd
     (fp32 only). On a CPU auto is the faster of these two, measured once and remembered."""
 
@@ -105,10 +101,7 @@ class AcceleratorConfig(Settings, section="accelerator"):
         if (self.devices or 1) > 1 and (self.device == "mps" or self.device.startswith("cuda:")):
             raise UsageError(f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device")
         if self.cudnn_benchmark and self.deterministic:
-            raise UsageError(
-                "accelerator.cudnn_benchmark=true: chooses convolutions by their time, so it excludes "
-                "accelerator.deterministic=true; leave one of them out"
-            )
+            raise UsageError("accelerator.cudnn_benchmark=true: excludes accelerator.deterministic=true; choose one")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import platform
 from typing import Any
 
 import torch
@@ -67,9 +66,20 @@ def as_current(device: torch.device) -> contextlib.AbstractContextManager[Any]:
 
 def why_missing(device: torch.device) -> str:
     """Why `device` cannot be used on this machine, and what to do; empty if it can be used."""
+    built = f"this torch ({torch.__version__}) is built without"
     if device.type == "cuda":
-        return _why_no_cuda(device.index or 0)
-    return _why_no_mps() if device.type == "mps" else ""
+        if torch.version.cuda is None and torch.version.hip is None:
+            return f"{built} CUDA; see https://pytorch.org/get-started, or use accelerator.device=cpu"
+        if not torch.cuda.is_available():
+            return "no CUDA device or driver is found; see `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use the cpu"
+        count = torch.cuda.device_count()
+        few = f"this machine has {count} CUDA device(s); the last is cuda:{count - 1}"
+        return few if (device.index or 0) >= count else ""
+    if device.type != "mps" or torch.backends.mps.is_available():
+        return ""
+    if not torch.backends.mps.is_built():
+        return f"{built} MPS, which torch for Apple silicon has; use the cpu"
+    return "no MPS device is found; it needs Apple silicon and macOS 14 or later, else use accelerator.device=cpu"
 
 
 def trial_failure(device: torch.device) -> str:
@@ -86,24 +96,3 @@ def trial_failure(device: torch.device) -> str:
         return " ".join(str(error).split())[:200] or type(error).__name__
     difference = (product - left @ right).abs().max().item()
     return "" if difference < 1e-3 else f"its product differs from the CPU's by {difference:.3g}"
-
-
-def _why_no_cuda(index: int) -> str:
-    if torch.version.cuda is None and torch.version.hip is None:
-        built = f"this torch ({torch.__version__}) is built without CUDA"
-        return f"{built}; see https://pytorch.org/get-started, or use accelerator.device=cpu"
-    if not torch.cuda.is_available():
-        return "no CUDA device or driver is found; see `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use the cpu"
-    count = torch.cuda.device_count()
-    return "" if index < count else f"this machine has {count} CUDA device(s); the last is cuda:{count - 1}"
-
-
-def _why_no_mps() -> str:
-    if torch.backends.mps.is_available():
-        return ""
-    if not torch.backends.mps.is_built():
-        return f"this torch ({torch.__version__}) is built without MPS, which torch for Apple silicon has; use the cpu"
-    release = platform.mac_ver()[0]
-    if release and int(release.split(".")[0]) < 14:
-        return f"macOS {release} is too old for MPS; it needs macOS 14 or later; use accelerator.device=cpu"
-    return "no MPS device is found; it needs Apple silicon, else use accelerator.device=cpu"

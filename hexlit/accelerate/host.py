@@ -23,13 +23,17 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
+def pid_namespace() -> int:
+    """Inode of Linux's namespace of process numbers, such as a container's; 0 elsewhere."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
+
+
 def process_space() -> str:
     """Space of process numbers: a machine, or a container on it. Equal numbers in equal spaces are the same process."""
-    try:
-        namespace = Path("/proc/self/ns/pid").stat().st_ino
-    except OSError:  # not Linux: the machine alone
-        namespace = 0
-    return f"{socket.gethostname()}/{namespace}"
+    return f"{socket.gethostname()}/{pid_namespace()}"
 
 
 def usable_cores() -> int:

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import psutil
@@ -31,8 +31,8 @@ from hexlit.accelerate.memory import total_and_free_bytes
 from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16, inference_dtype, training_precision
 from hexlit.accelerate.profile import kept_settings
 
-TRIAL_HOST_BYTES = 3 * 2**29
-TRIAL_DEVICE_BYTES = 2 * 2**30
+TRIAL = {"host_bytes_a_trial": 3 * 2**29, "device_bytes_a_trial": 2 * 2**30}
+"""Size of a trial that the advice assumes."""
 
 PACKAGES = ("hexlit", "lightning", "numba", "numpy", "hydra-core", "optuna")
 
@@ -84,9 +84,9 @@ def inspect_machine(
     with warnings_of("hexlit.accelerate.device") as messages:
         auto = str(choose_device("auto"))
     own = next(one["memory_free_bytes"] for one in devices if one["device"] == auto)
-    trial = {"host_bytes_a_trial": TRIAL_HOST_BYTES, "device_bytes_a_trial": TRIAL_DEVICE_BYTES}
-    resources: dict[str, Any] = {"host memory": (free_host_bytes(), TRIAL_HOST_BYTES), "cores": (usable_cores(), 1)}
-    resources["device memory"] = (own if auto.startswith("cuda") else None, TRIAL_DEVICE_BYTES)
+    of_host, of_device = TRIAL.values()
+    resources: Values = {"host memory": (free_host_bytes(), of_host), "cores": (usable_cores(), 1)}
+    resources["device memory"] = (own if auto.startswith("cuda") else None, of_device)
     count, limit = recommended_trials(resources)
     physical = psutil.cpu_count(logical=False) or None
     host: Values = {"cores_usable": usable_cores(), "cores_physical": physical}
@@ -99,7 +99,7 @@ def inspect_machine(
         "host": host,
         "devices": devices,
         "auto": {"device": auto, "warnings": messages},
-        "trials": {"recommended": count, "limit": limit, **trial},
+        "trials": {"recommended": count, "limit": limit} | TRIAL,
         "seconds": time.perf_counter() - started,
         "reasons": reasons,
     }
@@ -121,7 +121,10 @@ def inspect_device(
     """
     missing = why_missing(device)
     if missing:
-        reasons = dict.fromkeys(("available", *OF_A_DEVICE), _with_driver(missing, device, nvml))
+        if device.type == "cuda" and not (nvml.reason and torch.version.cuda is None):
+            seen = f"the NVIDIA driver {nvml.driver} sees {', '.join(nvml.names())}"
+            missing += f" ({nvml.reason or seen})"
+        reasons = dict.fromkeys(("available", *OF_A_DEVICE), missing)
         none = dict.fromkeys(OF_A_DEVICE)
         return {"device": device.type, "available": False, **none, "precisions": [], "reasons": reasons}
     formats = {dtype: short for short, dtype in DTYPES.items()}
@@ -167,17 +170,11 @@ def device_name(device: torch.device) -> str:
 
 def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
     """Versions by name, and the reasons of missing ones."""
-    versions: dict[str, str | None] = {"python": platform.python_version(), "os": platform.platform()}
-    versions["torch"] = str(torch.__version__)
-    reasons = {"cuda": "this torch is built without CUDA", "cudnn": "this torch is built without cuDNN"}
-    reasons["driver"] = nvml.reason
-    for package in PACKAGES:
-        name = package.removesuffix("-core")
-        try:
-            versions[name] = version(package)
-        except PackageNotFoundError:
-            versions[name], reasons[name] = None, "not installed"
+    versions: Values = {"python": platform.python_version(), "os": platform.platform(), "torch": str(torch.__version__)}
+    versions |= {package.removesuffix("-core"): version(package) for package in PACKAGES}
     versions |= {"cuda": torch.version.cuda, "cudnn": None, "driver": nvml.driver}
+    reasons = {name: f"this torch is built without {title}" for name, title in (("cuda", "CUDA"), ("cudnn", "cuDNN"))}
+    reasons["driver"] = nvml.reason
     cudnn = torch.backends.cudnn.version() if torch.version.cuda is not None else None  # type: ignore[no-untyped-call]
     if cudnn is not None:  # 91002 is 9.10.2, 8902 is 8.9.2
         major, rest = divmod(cudnn, 10_000 if cudnn >= 90_000 else 1000)
@@ -302,7 +299,7 @@ def hardware_support(precision: str, device: torch.device) -> tuple[bool | None,
         if device.type == "cuda" and precision == "bf16":
             return cuda_has_bf16(device), ""
         if device.type == "cuda":
-            return torch.version.hip is not None or torch.cuda.get_device_capability(device)[0] >= 7, ""
+            return torch.cuda.get_device_capability(device)[0] >= 7, ""
         if device.type == "cpu":
             return cpu_has_bf16() if precision == "bf16" else bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()), ""
     except Exception as error:
@@ -334,15 +331,6 @@ def _finite(value: Tensor) -> float:
     if not value.isfinite():
         raise ArithmeticError("what it computes is not finite")
     return value.item()
-
-
-def _with_driver(missing: str, device: torch.device, nvml: Nvml) -> str:
-    """Why cuda is missing, and the driver's own report."""
-    if device.type != "cuda" or torch.version.hip is not None:
-        return missing
-    if nvml.reason:
-        return missing if torch.version.cuda is None else f"{missing} ({nvml.reason})"
-    return f"{missing} (the NVIDIA driver {nvml.driver} sees {', '.join(nvml.names())})"
 
 
 def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float]:

@@ -21,6 +21,7 @@ from typing import IO, Any, Self
 import psutil
 import pynvml
 
+from hexlit.accelerate.host import pid_namespace
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
@@ -32,8 +33,6 @@ COLUMNS = ("seconds", "processes", "cpu_percent", "host_bytes", "device_bytes", 
 NO_DRIVER = "no NVIDIA driver"
 ROOT_PID_NAMESPACE = 0xEFFFFFFC
 """Inode of Linux's first PID namespace; in a container, /proc/self/ns/pid has another."""
-_DIGITS = {"seconds": 3, "cpu_percent": 1, "device_utilisation": 3}
-_LONGEST_ROW = 4096  # bytes
 _CLOCK_STEPS = 2.0  # seconds: the system computes the start of a process from the clock, which may be set meanwhile
 
 
@@ -87,11 +86,9 @@ class Nvml:
             return
         names = map(str, range(count)) if visible is None else (word.strip() for word in visible.split(","))
         for name in names:
+            by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
             try:
-                if name.isdecimal():
-                    self._handles.append(pynvml.nvmlDeviceGetHandleByIndex(int(name)))
-                else:
-                    self._handles.append(pynvml.nvmlDeviceGetHandleByUUID(name))
+                self._handles.append(by_index(int(name)) if name.isdecimal() else by_uuid(name))
             except pynvml.NVMLError:
                 break  # as CUDA reads its variable: the first entry that names no device hides all following ones
         if not self._handles:
@@ -100,18 +97,17 @@ class Nvml:
 
     def names(self) -> list[str]:
         """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES; empty where the driver fails."""
-        try:
-            return [str(pynvml.nvmlDeviceGetName(handle)) for handle in self._handles]
-        except pynvml.NVMLError:
-            return []
+        return self._of_each(pynvml.nvmlDeviceGetName)
 
     def free_bytes(self) -> list[int]:
         """Free memory of every visible device, in their order; empty where the driver does not tell."""
+        return [int(one.total) - int(one.used) for one in self._of_each(pynvml.nvmlDeviceGetMemoryInfo)]
+
+    def _of_each(self, question: Callable[[Any], Any]) -> list[Any]:
         try:
-            memory = [pynvml.nvmlDeviceGetMemoryInfo(handle) for handle in self._handles]
+            return [question(handle) for handle in self._handles]
         except pynvml.NVMLError:
             return []
-        return [int(one.total) - int(one.used) for one in memory]
 
     def usage(self, pids: Collection[int]) -> tuple[int | None, float | None, dict[str, str]]:
         """Memory of the processes `pids` in bytes, the utilisation of their devices, and the reasons of missing ones.
@@ -126,7 +122,7 @@ class Nvml:
                 running = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
                 own = [process.usedGpuMemory for process in running if process.pid in pids]
                 # In a container processes have other numbers than in the driver: a missing one proves nothing.
-                if None in own or (not own and _in_container()):
+                if None in own or (not own and pid_namespace() not in (0, ROOT_PID_NAMESPACE)):
                     reasons["device_bytes"] = "the driver does not tell the memory of these processes"
                 else:
                     held = sum(map(int, own))
@@ -152,13 +148,6 @@ def why_not_read(error: Exception) -> str:
     if type(error).__name__ != "NVMLError_LibraryNotFound":
         return " ".join(str(error).split())
     return f"{NO_DRIVER}; on a Mac only the process itself knows" if platform.system() == "Darwin" else NO_DRIVER
-
-
-def _in_container() -> bool:
-    try:
-        return Path("/proc/self/ns/pid").stat().st_ino != ROOT_PID_NAMESPACE
-    except OSError:
-        return False
 
 
 class ProcessTree:
@@ -266,6 +255,7 @@ def _visible_devices(process: Any) -> str | None:
     return value
 
 
+@dataclass(eq=False)
 class ResourceSampler:
     """Samples a tree every `interval` seconds in a thread of its own, within a `with` block.
 
@@ -279,40 +269,27 @@ class ResourceSampler:
 
     An existing table at `csv_path` is continued: each sampler's rows begin again near 0 seconds.
 
-    Attributes:
-        samples: all samples so far.
-        ended: set when the root of the tree has ended; sampling stops then.
-
-    Args:
-        tree: the processes to sample; the caller closes it.
-        interval: time between two samples, in seconds.
-        csv_path: the table to write, None for none.
-        on_sample: called with every sample, in the sampler's thread.
-
     Raises:
         UsageError: at the start of the block: the table cannot be written, or is another kind of file.
     """
 
-    def __init__(
-        self,
-        tree: ProcessTree,
-        interval: float,
-        csv_path: Path | None = None,
-        on_sample: Callable[[ResourceSample], None] = lambda sample: None,
-    ) -> None:
-        self.tree = tree
-        self.interval = interval
-        self.csv_path = csv_path
-        self.samples: list[ResourceSample] = []
-        self.ended = threading.Event()
-        self._on_sample = on_sample
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._sample_until_stopped, name="resources", daemon=True)
-        self._table: IO[str] | None = None
+    tree: ProcessTree
+    """The processes to sample; the caller closes it."""
+    interval: float
+    """Time between two samples, in seconds."""
+    csv_path: Path | None = None
+    """The table to write, None for none."""
+    on_sample: Callable[[ResourceSample], None] = lambda sample: None
+    """Called with every sample, in the sampler's thread."""
+    samples: list[ResourceSample] = field(default_factory=list, init=False)
+    """All samples so far."""
+    ended: threading.Event = field(default_factory=threading.Event, init=False)
+    """Set when the root of the tree has ended; sampling stops then."""
 
     def __enter__(self) -> Self:
-        if self.csv_path is not None:
-            self._table = _open_table(self.csv_path)
+        self._table = None if self.csv_path is None else _open_table(self.csv_path)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._sample_until_stopped, name="resources", daemon=True)
         self._thread.start()
         return self
 
@@ -363,7 +340,7 @@ class ResourceSampler:
             except OSError as error:
                 log.warning("%s is not continued: %s", self.csv_path, error.strerror)
                 self._table = None
-        self._on_sample(sample)
+        self.on_sample(sample)
 
 
 def recommended_trials(resources: Mapping[str, tuple[float | None, float | None]]) -> tuple[int, str]:
@@ -380,12 +357,9 @@ def recommended_trials(resources: Mapping[str, tuple[float | None, float | None]
 def last_device_bytes(path: Path) -> int | None:
     """The device memory in the last whole row of the table at `path`; None without one, or for another kind of file."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_ROW))
-            last = file.read().rpartition(b"\n")[0].rpartition(b"\n")[2]
-        row = next(csv.reader([last.decode("utf-8")]))
-        return int(row[COLUMNS.index("device_bytes")])
-    except (OSError, ValueError, IndexError, StopIteration):
+        whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
+        return int([*csv.reader(whole.splitlines())][-1][COLUMNS.index("device_bytes")])
+    except (OSError, ValueError, IndexError):
         return None
 
 
@@ -410,8 +384,8 @@ def _open_table(path: Path) -> IO[str]:
 
 
 def _row(sample: ResourceSample) -> list[Any]:
-    values = {name: getattr(sample, name) for name in COLUMNS[:-1]}
-    shown = ["" if value is None else f"{value:.{_DIGITS.get(name, 0)}f}" for name, value in values.items()]
+    values = (getattr(sample, name) for name in COLUMNS[:-1])
+    shown = ["" if value is None else round(value, 3) for value in values]
     return [*shown, "; ".join(f"{name}: {why}" for name, why in sample.reasons.items())]
 
 

@@ -3,6 +3,7 @@
 import gc
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 
@@ -37,17 +38,13 @@ def says_out_of_memory(message: str) -> bool:
     return any(words in message.lower() for words in _OUT_OF_MEMORY)
 
 
-def peak_bytes(device: torch.device) -> tuple[int | None, str]:
-    """The most bytes that tensors of this process took of `device` since `reset_peak`; or None, and the reason.
+def peak_bytes(device: torch.device) -> int | None:
+    """The most bytes that tensors of this process took of `device` since `reset_peak`; None on a cpu.
 
     torch keeps no peak on mps. There the figure is torch's present total, tensors and cache: it grows with the peak and
     shrinks only when memory is released.
     """
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device), ""
-    if device.type == "mps":
-        return torch.mps.driver_allocated_memory(), ""
-    return None, "the cpu has no memory of its own, see the host's"
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else held_bytes(device)
 
 
 def held_bytes(device: torch.device) -> int | None:
@@ -113,26 +110,18 @@ def nvml_of(device: torch.device) -> Nvml | None:
     return Nvml(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
 
 
+@dataclass(frozen=True)
 class DeviceGauge:
     """Reads the device of a run.
 
     The utilisation of a cpu is calculated from processor time, that of other devices from samples.
     """
 
-    def __init__(
-        self,
-        device: torch.device,
-        threads: int,
-        sampled: Callable[[float, float], ResourceSample] | None = None,
-    ) -> None:
-        """`threads` of the cpu; `sampled(start, end)` sums up the samples between instants of `time.monotonic()`."""
-        self._device = device
-        self._threads = threads
-        self._sampled = sampled
-
-    def restart(self) -> None:
-        """Start a new peak of memory."""
-        reset_peak(self._device)
+    device: torch.device
+    threads: int
+    """Of the cpu."""
+    sampled: Callable[[float, float], ResourceSample] | None = None
+    """Sums up the samples from one instant of `time.monotonic()` to another."""
 
     def read(
         self, started: float, seconds: float, cpu_seconds: float
@@ -141,20 +130,20 @@ class DeviceGauge:
 
         Returns:
             Its utilisation, 0 to 1, of its threads' time on a cpu; the largest amount of its own memory that tensors
-            took since `restart`, in bytes; and the reasons of those that are None, by column of a table.
+            took since `reset_peak`, in bytes; and the reasons of those that are None, by column of a table.
         """
-        peak, why_no_peak = peak_bytes(self._device)
+        peak, no_peak = peak_bytes(self.device), "the cpu has no memory of its own, see the host's"
         utilisation, why = self._utilisation(started, started + seconds, cpu_seconds)
-        reasons = {"device_utilisation": why, "peak_device_bytes": why_no_peak}
+        reasons = {"device_utilisation": why, "peak_device_bytes": no_peak if peak is None else ""}
         return utilisation, peak, {name: reason for name, reason in reasons.items() if reason}
 
     def _utilisation(self, started: float, ended: float, cpu_seconds: float) -> tuple[float | None, str]:
-        if self._device.type == "cpu":
-            whole = (ended - started) * self._threads
+        if self.device.type == "cpu":
+            whole = (ended - started) * self.threads
             return (min(1.0, cpu_seconds / whole), "") if whole > 0 else (None, "no time has passed")
-        if self._device.type == "mps":
+        if self.device.type == "mps":
             return None, "macOS tells it to administrators only"
-        if self._sampled is None:
+        if self.sampled is None:
             return None, "nothing samples the device"
-        seen = self._sampled(started, ended)
+        seen = self.sampled(started, ended)
         return seen.device_utilisation, seen.reasons.get("device_utilisation", "")

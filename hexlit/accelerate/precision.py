@@ -15,10 +15,8 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 def onednn_takes_bf16() -> bool:
     """Whether oneDNN computes in bf16 on this CPU, in hardware or not: on x86 it does with AVX512."""
-    try:
-        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-    except (AttributeError, RuntimeError):
-        return False
+    onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def cpu_has_bf16() -> bool:
@@ -65,11 +63,8 @@ def seconds_of_formats() -> dict[str, float]:
 
 
 def cuda_has_bf16(device: torch.device) -> bool:
-    """Whether the CUDA device multiplies bf16 in hardware (compute capability 8.0 and later)."""
-    if torch.version.hip is not None:
-        return bool(torch.cuda.is_bf16_supported())
-    major: int = torch.cuda.get_device_capability(device)[0]
-    return major >= 8
+    """Whether the CUDA device multiplies bf16 in hardware (compute capability 8.0 and later); a missing one may."""
+    return not torch.cuda.is_available() or torch.cuda.get_device_capability(device) >= (8, 0)
 
 
 TRAINED = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}

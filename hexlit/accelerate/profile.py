@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,11 +21,11 @@ from hexlit.errors import UsageError
 class DeviceProfile:
     """Everything that depends on the device."""
 
+    config: AcceleratorConfig = field(compare=False)
+    """The user's choices; those that no device changes are read from here."""
+
     device: torch.device
     """The device; with its index if it is cuda."""
-
-    accelerator: str
-    """Lightning's `accelerator` argument: cpu, cuda or mps."""
 
     devices: int | list[int]
     """Lightning's `devices` argument."""
@@ -45,14 +45,8 @@ class DeviceProfile:
     cudnn_benchmark: bool
     """Whether cuDNN tries its convolutions and keeps the fastest."""
 
-    deterministic: bool
-    """Whether to avoid operators whose results can differ between runs."""
-
     compile: bool
     """Whether the network is compiled for training."""
-
-    compile_mode: str
-    """Mode of `torch.compile` for training."""
 
     inference: str
     """Backend of evaluation to try first: eager, fused, winograd, graph or compile. `auto` stays on a cpu:
@@ -79,23 +73,14 @@ class DeviceProfile:
     evaluation_batch: int
     """Examples in one call when the network is only evaluated."""
 
-    checkpoint_gradients: bool
-    """Whether to compute activations again in the backward pass."""
-
     fused_optimizer: bool
     """Whether an update is one kernel, if the optimizer has one."""
 
     memory_cap: float | None
     """Most device memory that torch may take, in GiB; None: no limit."""
 
-    memory_warning: float
-    """Memory of host or device, in MB, above which an epoch gets a warning."""
-
     threads: int
     """CPU threads of torch and of all other computations."""
-
-    rank_timeout: float = 30.0
-    """Longest wait of a rank for another one, in minutes."""
 
     others: tuple[torch.device, ...] = ()
     """Visible devices of the same type without training by the run; with several ranks, this rank's share."""
@@ -123,9 +108,9 @@ class DeviceProfile:
         # `fp32_precision` makes torch raise wherever the other family is read.
         torch.backends.cudnn.allow_tf32 = self.matmul_precision != "highest"
         torch.backends.cudnn.benchmark = self.cudnn_benchmark
-        torch.backends.cudnn.deterministic = self.deterministic
+        torch.backends.cudnn.deterministic = self.config.deterministic
         # Operators without a deterministic twin only warn; they should not end a run.
-        torch.use_deterministic_algorithms(self.deterministic, warn_only=True)
+        torch.use_deterministic_algorithms(self.config.deterministic, warn_only=True)
         if self.memory_cap is not None:
             set_memory_cap(self.device, self.memory_cap)
 
@@ -157,18 +142,15 @@ def kept_settings() -> Iterator[None]:
 
 # The number for the cpu is measured. Those of cuda and mps keep the device busy with small networks, and take only a
 # few hundred MiB.
-_DEFAULTS: dict[str, dict[str, Any]] = {
+DEFAULTS: dict[str, dict[str, Any]] = {
     "cpu": {"channels_last": True, "inference": "auto", "pin_memory": False, "evaluation_batch": 256},
     "cuda": {"channels_last": True, "inference": "graph", "pin_memory": True, "evaluation_batch": 1024},
     "mps": {"channels_last": False, "inference": "eager", "pin_memory": False, "evaluation_batch": 512},
 }
-"""The meaning of `auto` and null on each type of device."""
+"""The meaning of `auto` and null on each type of device; on a cpu the backend is measured for each network."""
 
-AS_CONFIGURED = (
-    *("matmul_precision", "deterministic", "compile", "compile_mode", "checkpoint_gradients"),
-    *("memory_cap", "memory_warning", "rank_timeout"),
-)
-"""Settings that a profile takes as they are."""
+AS_CONFIGURED = ("matmul_precision", "compile", "memory_cap")
+"""Settings of a profile that need no device."""
 
 TRAIN_BATCH = 512
 """Default number of examples in one optimisation step. It is the same on every device: the steps per epoch and the
@@ -210,7 +192,7 @@ def profile_on(
     Raises:
         UsageError: it does not support a setting.
     """
-    general = _DEFAULTS[device.type]
+    general = DEFAULTS[device.type]
     own = (task_defaults or {}).get(device.type) or LoadingDefaults(TRAIN_BATCH, general["evaluation_batch"], 0)
     # A notebook's kernel has no script for a process to begin with.
     workers = 0 if in_notebook() else own.workers
@@ -233,8 +215,8 @@ def profile_on(
     }
     filled["prefetch"] = filled["prefetch"] if workers else None
     return DeviceProfile(
+        config=config,
         device=device,
-        accelerator=device.type,
         devices=_lightning_devices(device, place),
         precision=precision,
         inference_dtype=_evaluated_in(config, device),
@@ -253,16 +235,11 @@ def every_profile(
     A missing cuda device is assumed to multiply bf16, as all have done since compute capability 8.0.
     """
     result: dict[str, tuple[DeviceProfile, str]] = {}
-    for kind in _DEFAULTS:
+    for kind in DEFAULTS:
         try:
             result[kind] = build_profile(replace(config, device=kind), task_defaults), ""
         except UsageError as error:
-            # Only a cuda device itself can tell its precision.
-            plain = replace(config, precision="32-true", inference_precision="fp32") if kind == "cuda" else config
-            profile = profile_on(torch.device(kind), plain, task_defaults)
-            if kind == "cuda":
-                profile = replace(profile, precision="bf16-mixed", inference_dtype=torch.bfloat16)
-            result[kind] = profile, str(error)
+            result[kind] = profile_on(torch.device(kind), config, task_defaults), str(error)
     return result
 
 
@@ -300,27 +277,19 @@ def _refuse_ranks(config: AcceleratorConfig, device: torch.device, place: Ranks)
 
 
 def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers: int, precision: str) -> None:
-    cpu, cuda = device.type == "cpu", device.type == "cuda"
+    cpu, cuda, fp16 = device.type == "cpu", device.type == "cuda", precision == "16-mixed"
     only_cuda, only_cpu = f"only cuda has it, the device is {device}", f"only the cpu has it, the device is {device}"
     refused = {
-        "persistent_workers=true: there are no loading processes; set accelerator.workers": config.persistent_workers
-        and not workers,
-        f"memory_cap={config.memory_cap}: torch caps the memory of cuda and mps only, the device is cpu": cpu
-        and config.memory_cap is not None,
+        "persistent_workers=true: needs accelerator.workers above 0": config.persistent_workers and not workers,
+        f"memory_cap={config.memory_cap}: only cuda and mps have it, the device is cpu": cpu and config.memory_cap,
         f"pin_memory=true: {only_cuda}": config.pin_memory and not cuda,
         f"inference={config.inference}: {only_cpu}": config.inference in ("fused", "winograd") and not cpu,
         f"inference=graph: {only_cuda}": config.inference == "graph" and not cuda,
-        "fused_optimizer=true: would unscale float16 gradients after they were clipped; leave it out, or use "
-        "accelerator.precision=32-true": config.fused_optimizer and precision == "16-mixed",
+        "fused_optimizer=true: unscales float16 gradients after their clipping": config.fused_optimizer and fp16,
     }
     for message, holds in refused.items():
         if holds:
             raise UsageError(f"accelerator.{message}")
-
-
-def automatic_backend(device: torch.device) -> str:
-    """The backend of `accelerator.inference=auto`; on a cpu `auto` itself, as it is measured for each network."""
-    return str(_DEFAULTS[device.type]["inference"])
 
 
 def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtype:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
-from hexlit.accelerate.profile import DeviceProfile, automatic_backend
+from hexlit.accelerate.profile import DEFAULTS, DeviceProfile
 from hexlit.bench.measure import Measurement, Outcome, Subject, Work, beside, line_of, name_of, rates_in_turn, short
 from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
 
@@ -63,7 +63,7 @@ def measure_forward(subject: Subject) -> Outcome:
     for batch in batches:
         lines += measure_ways(subject, ways_at(batch, batches, ways, subject.config.compiled), batch)
     for dtype in dict.fromkeys([torch.float32, profile.inference_dtype]):
-        asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
+        asked = replace(profile, inference=DEFAULTS[profile.device.type]["inference"], inference_dtype=dtype)
         taken = ", ".join(f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches)
         findings.append(f"accelerator.inference=auto takes in {short(dtype)}: {taken}")
     return Outcome(lines, findings)

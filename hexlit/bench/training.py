@@ -213,7 +213,7 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     except UsageError as error:
         return line_of(what, unit, profile, precision, detail=str(error))
     of_host = profile.device.type == "cpu"
-    peak = sampler.summary().host_bytes if of_host else peak_bytes(profile.device)[0]
+    peak = sampler.summary().host_bytes if of_host else peak_bytes(profile.device)
     row = clock.latest
     spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
     whole = sum(spent.values()) or EPSILON
@@ -235,7 +235,7 @@ def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: l
     """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
     parts = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
     settings: dict[str, Any] = {**dict.fromkeys(parts, False), **precision_arguments(profile), "max_epochs": 1}
-    trainer = L.Trainer(accelerator=profile.accelerator, devices=profile.devices, callbacks=callbacks, **settings)
+    trainer = L.Trainer(accelerator=profile.device.type, devices=profile.devices, callbacks=callbacks, **settings)
     trainer.fit(module, loader)
 
 

@@ -1,19 +1,17 @@
 """Pictures as SVG: a Hex board with its stones and notes, a game with its moves numbered, and a search tree.
 
-A picture has its own background, so it reads alike on a light and on a dark page. The functions compute the places, and
-the templates `*.svg.jinja` write them.
+A picture has its own background, so it reads alike on a light and on a dark page. The templates `*.svg.jinja` draw it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isqrt, sqrt
+from math import isqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.board import GameBoard
-from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.judging import judged_right
 from hexlit.hex.notation import format_cell
 from hexlit.hex.symmetry import stone_cells
@@ -21,31 +19,10 @@ from hexlit.reporting.board import ShownGame, result_of
 from hexlit.reporting.page import OpeningsBoard, PositionBoard, filled
 from hexlit.reporting.quantities import format_hundredths
 
-SIDE = 22.0
-"""Side of a hexagon, in pixels."""
-WIDE = SIDE * sqrt(3)
-MARGIN = 46.0
-RADIUS = 0.74 * SIDE
-"""Radius of a stone, in pixels."""
-EDGE = 9.0
-"""Width of the coloured edges, in pixels."""
-
-PAPER, CELL, GRID, INK, QUIET = "#faf7f0", "#efe6d2", "#b9a987", "#2b2722", "#8a8073"
-STONE = {BLACK: "#26242b", WHITE: "#fdfdfb"}
-ON_STONE = {BLACK: "#f4f1ea", WHITE: "#26242b"}
-LAST, MARK = "#d6453d", "#2e8b57"
-DARK = {PAPER: "#4b463c", CELL: "#686051", GRID: "#8a8070", INK: "#f2ecdf", QUIET: "#b9b09d", MARK: "#86e8b4"}
-"""Colours of a board, and their counterparts for a dark screen; stones keep theirs."""
+MARK = "#2e8b57"
+"""Colour of a ring on a marked cell."""
 SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
 """Colours of a share, of a good value for the player to move, and of a bad one."""
-LOOK: Mapping[str, Any] = {"PAPER": PAPER, "CELL": CELL, "GRID": GRID, "INK": INK, "QUIET": QUIET, "RADIUS": RADIUS} | {
-    "STONE": STONE,
-    "ON_STONE": ON_STONE,
-    "LAST": LAST,
-    "GOOD": GOOD,
-    "BAD": BAD,
-}
-"""The same for the templates."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +46,7 @@ def board_svg(
     last: int | None = None,
     title: str = "",
     caption: str = "",
+    dark: bool = False,
 ) -> str:
     """The picture of a position, a complete SVG document.
 
@@ -79,18 +57,10 @@ def board_svg(
         last: cell of the last move, whose stone gets a ring.
         title: lines above the board; all but the first are small.
         caption: lines below it.
+        dark: whether it has other colours on a dark screen; not for a notebook, whose page takes over its style.
     """
-    above, below = title.splitlines(), caption.splitlines()
-    head, foot = 5 + 21 * len(above) if above else 0, 18 * len(below) - 8 if below else 0
-    board = places_of(size)
-    widths = (24 + len(line) * (6.8 if place else 8.4) for place, line in enumerate([*above, *below]))
-    width, height = max(board["width"], *widths, 0), head + board["height"] + foot
-    for number, cell in enumerate(board["cells"]):
-        note, stone = (notes or {}).get(number, CellNote()), int(cells[number])
-        ink = ON_STONE[stone] if stone else ink_on(note.shade)
-        rings = [ring for ring in (LAST if number == last else "", note.ring) if ring]
-        cell |= {**vars(note), "stone": stone, "ink": ink, "rings": rings, "opacity": opacity(note.shade)}
-    return filled("board.svg", board=board, above=above, below=below, head=head, width=width, height=height, look=LOOK)
+    look: dict[str, Any] = {"notes": notes or {}, "last": last, "title": title, "caption": caption, "dark": dark}
+    return filled("board.svg", cells=cells.tolist(), size=size, **look)
 
 
 def moves_svg(moves: Sequence[int], size: int, *, opening: int = 0, title: str = "", caption: str = "") -> str:
@@ -116,15 +86,15 @@ def game_svg(shown: ShownGame) -> str:
     return moves_svg(moves, size, opening=record.opening, title=head, caption=foot)
 
 
-def board_picture(board: OpeningsBoard | PositionBoard) -> tuple[str, str]:
-    """The title of a board in a report, and its SVG."""
+def board_picture(board: OpeningsBoard | PositionBoard, *, dark: bool = False) -> tuple[str, str]:
+    """The title of a board in a report, and its SVG; `dark` as of `board_svg`."""
     if isinstance(board, PositionBoard):
         cells = np.array(board.cells, np.int8)
         shades = value_notes(dict.fromkeys(board.marks, 0.6))
         notes = {cell: CellNote("", note.shade) for cell, note in shades.items()}
         if board.ring is not None:
             notes[board.ring] = replace(notes.get(board.ring, CellNote()), ring=MARK)
-        return board.title, board_svg(cells, isqrt(len(cells)), notes=notes)
+        return board.title, board_svg(cells, isqrt(len(cells)), notes=notes, dark=dark)
     values = {cell: 0.75 * value if board.exact else value for cell, value in enumerate(board.values)}
     notes, title = value_notes(values), board.title
     if board.exact:
@@ -134,7 +104,7 @@ def board_picture(board: OpeningsBoard | PositionBoard) -> tuple[str, str]:
         notes |= {cell: replace(notes[cell], ring=MARK) for cell in wrong}
         title += f" ({len(board.values) - len(wrong)} of {len(board.values)} right)"
     empty = np.zeros(len(board.values), np.int8)
-    return title, board_svg(empty, isqrt(len(board.values)), notes=notes)
+    return title, board_svg(empty, isqrt(len(board.values)), notes=notes, dark=dark)
 
 
 def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dict[int, CellNote]:
@@ -158,74 +128,9 @@ def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
     }
 
 
-def places_of(size: int) -> dict[str, Any]:
-    """The places of an empty board, whose top left corner is that of the picture, in pixels.
-
-    Its `size`, `width` and `height` with coordinates; `cells`, each with its middle (`x`, `y`) and `corners`; the bands
-    of both colours' edges, `black` (top and bottom) and `white` (left and right); and the `names` at the borders.
-    """
-    last, away, names = size - 1, EDGE + 13, []
-
-    def side(first: int, step: int, *corners: int) -> list[Any]:
-        return [_corner(first + step * number, size, corner) for number in range(size) for corner in corners]
-
-    top, bottom = side(0, 1, 5, 0), side(last * size, 1, 3, 2)
-    west, east = side(0, size, 5, 4), side(last, size, 1, 2)
-    right, left = (np.mean(ends, axis=0) for ends in ((top[-1], east[0]), (bottom[0], west[-1])))  # the sharp corners
-    for number in range(size):
-        for (x, y), letter, sign in ((top[2 * number + 1], 8, -1), (bottom[2 * number], 0, 1)):
-            names.append((x + sign * away / 2, y + sign * away + letter, chr(97 + number)))
-        for cell, sign in ((number * size, -1), (number * size + last, 1)):
-            x, y = centre(cell, size)
-            names.append((x + sign * (WIDE / 2 + away), y + 4.5, str(number + 1)))
-    cells: list[dict[str, Any]] = []
-    for cell in range(size * size):
-        x, y = centre(cell, size)
-        corners = _points(_corner(cell, size, corner) for corner in range(6))
-        cells.append({"x": x, "y": y, "corners": corners, "shade": ""})
-    sides = {"black": ([*top, right], [left, *bottom]), "white": ([*west, left], [right, *east])}
-    extent = {"width": 2 * MARGIN + WIDE * (1.5 * size - 0.5), "height": 2 * MARGIN + SIDE * (1.5 * size + 0.5)}
-    bands = {colour: list(map(_points, points)) for colour, points in sides.items()}
-    return {"size": size, **extent, "cells": cells, "names": names, **bands}
-
-
-def centre(cell: int, size: int) -> tuple[float, float]:
-    """The middle of a cell."""
-    row, column = divmod(cell, size)
-    return MARGIN + WIDE * (column + row / 2 + 0.5), MARGIN + SIDE * (1.5 * row + 1)
-
-
 def tint(colour: str, share: float) -> str:
     """A shade of a cell: `colour` with an opacity from 0 to 1."""
     return f"{colour}{round(255 * min(1.0, max(0.0, share))):02x}"
-
-
-def opacity(shade: str) -> float:
-    """The opacity of a shade, from 0 to 1."""
-    return int(shade[7:9], 16) / 255 if len(shade) > 7 else 1.0
-
-
-def for_dark_screens(svg: str) -> str:
-    """The same board with `DARK` colours for dark screens; as a document of its own, not inside a notebook."""
-    rules = "".join(f'[{key}="{old}"]{{{key}:{new}}}' for old, new in DARK.items() for key in ("fill", "stroke"))
-    style = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
-    return svg.replace("</title>", f"</title>{style}", 1)
-
-
-def ink_on(shade: str) -> str:
-    """The ink that reads on a cell with `shade`, one of the colours above: dark or light."""
-    return "#ffffff" if shade and opacity(shade) > 0.8 else INK
-
-
-def _corner(cell: int, size: int, corner: int) -> tuple[float, float]:
-    """A corner of a hexagon, clockwise from its top."""
-    x, y = centre(cell, size)
-    right, down = ((0, -1), (0.5, -0.5), (0.5, 0.5), (0, 1), (-0.5, 0.5), (-0.5, -0.5))[corner]
-    return x + right * WIDE, y + down * SIDE
-
-
-def _points(points: Iterable[Sequence[float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 _ACROSS, _DOWN = 58.0, 96.0  # from leaf to leaf, and from level to level
@@ -254,11 +159,9 @@ def tree_svg(root: DrawnNode, *, title: str = "", caption: str = "") -> str:
     leaves = _place(root, None, 0, spots)
     width = max(80 + _ACROSS * leaves, _NARROWEST, 24 + 8.5 * len(title), 24 + 6.8 * len(caption))
     height, shift = max(spot["y"] for spot in spots) + 130, (width - _ACROSS * leaves) / 2
-    for spot in spots:
-        node = spot["node"]
-        spot |= {"share": node.visits / max(1, root.visits), "value": format_hundredths(node.value)}
-    words = {"title": title, "caption": caption}
-    return filled("tree.svg", spots=spots, width=width, height=height, shift=shift, look=LOOK, **words)
+    words: dict[str, Any] = {"title": title, "caption": caption, "good": GOOD, "bad": BAD}
+    values = [format_hundredths(spot["node"].value) for spot in spots]
+    return filled("tree.svg", spots=spots, values=values, width=width, height=height, shift=shift, **words)
 
 
 def _place(node: DrawnNode, above: dict[str, Any] | None, first: int, spots: list[dict[str, Any]]) -> int:

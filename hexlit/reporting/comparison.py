@@ -7,7 +7,7 @@ from typing import Any
 
 from hexlit.reporting.page import Cell, Column, Figure, Figures, Notes, Page, Section, Table, cell, plot, table
 from hexlit.reporting.quantities import DASH, shown
-from hexlit.reporting.run_files import RunFiles, numbers, rates_of
+from hexlit.reporting.run_files import LENGTHS, RunFiles, numbers, rates_of
 
 AXES = {
     "epoch": ("epochs", "epoch", 1.0),
@@ -15,9 +15,6 @@ AXES = {
     "cost.seconds": ("time", "minutes", 60.0),
 }
 """Axes of a measure by metric: the name, the unit, and the number of values per unit."""
-
-LENGTHS = (10, 100, 1000)
-"""Default epochs of the rows in the table of costs."""
 
 
 @dataclass(frozen=True)

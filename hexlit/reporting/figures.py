@@ -12,15 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from hexlit.reporting.page import Chart, Spans
+from hexlit.reporting.page import STATE_COLOURS, Chart, Spans
 
-STATE_COLOURS = {
-    "complete": "#3b6fb6",
-    "pruned": "#d9902f",
-    "failed": "#c43c39",
-    "running": "#3a9a5b",
-    "interrupted": "#8b9098",
-}
 BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
 FRONT_COLOUR = "#12315e"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
-from hexlit.reporting.page import Facts, Figure, Figures, Notes, Section, Table, table
+from hexlit.reporting.figures import BEST_COLOUR, INK, empty_figure, new_figure, shorten
+from hexlit.reporting.page import STATE_COLOURS, Facts, Figure, Figures, Notes, Section, Table, table
 from hexlit.reporting.quantities import format_count, format_share, shown
 from hexlit.reporting.run_files import RunFiles, validation_section
 
@@ -32,27 +32,20 @@ class ForecastPanel:
     """The seasonal naive forecast for comparison."""
 
 
-@dataclass(frozen=True)
-class ForecastPanels:
-    """Several forecasts in a grid."""
+def draw_forecasts(panels: Sequence[ForecastPanel], value: str, step: str) -> Drawing:
+    """Past and truth as one line of ink, the forecast on top of it, the naive forecast faint.
 
-    value: str
-    """Name of the forecast value, with its unit if it has one."""
-    step: str
-    """Unit of the steps, such as `hours`."""
-    panels: Sequence[ForecastPanel]
-
-
-def draw_forecasts(data: ForecastPanels) -> Drawing:
-    """Past and truth as one line of ink, the forecast on top of it, the naive forecast faint."""
-    if not data.panels:
+    `value` is the name of the forecast value, with its unit if it has one, and `step` the unit of the steps, such as
+    `hours`.
+    """
+    if not panels:
         return empty_figure("there is no forecast to show")
-    rows, columns = -(-len(data.panels) // COLUMNS), min(COLUMNS, len(data.panels))
+    rows, columns = -(-len(panels) // COLUMNS), min(COLUMNS, len(panels))
     figure = new_figure(4.6 * columns, 0.5 + 2.3 * rows)
     plots = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten().tolist()
-    for axes in plots[len(data.panels) :]:
+    for axes in plots[len(panels) :]:
         axes.remove()
-    for place, (axes, panel) in enumerate(zip(plots, data.panels, strict=False)):
+    for place, (axes, panel) in enumerate(zip(plots, panels, strict=False)):
         marker = "o" if len(panel.steps) < 8 else ""  # few horizons are points, not a curve
         axes.axvline(0, color="#8b9098", lw=0.8, ls=":")
         axes.plot([*panel.past_steps, *panel.steps], [*panel.past, *panel.truth], color=INK, lw=1.4, label="truth")
@@ -60,9 +53,9 @@ def draw_forecasts(data: ForecastPanels) -> Drawing:
             look: dict[str, Any] = {"color": NAIVE_COLOUR, "ls": "--", "marker": marker, "label": "seasonal naive"}
             axes.plot(panel.steps, panel.naive, lw=1.1, ms=3, **look)
         axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
-        last, first = place >= len(data.panels) - columns, place % columns == 0
-        axes.set(title=shorten(panel.title, 48), ylabel=shorten(data.value, 40) if first else "")
-        axes.set_xlabel(f"{data.step} after the last value known" if last else "")
+        last, first = place >= len(panels) - columns, place % columns == 0
+        axes.set(title=shorten(panel.title, 48), ylabel=shorten(value, 40) if first else "")
+        axes.set_xlabel(f"{step} after the last value known" if last else "")
         axes.tick_params(labelleft=True)
     handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(handles))

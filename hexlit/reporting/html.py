@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from hexlit.reporting import board_svg as svg
+from hexlit.reporting.board_svg import board_picture
 from hexlit.reporting.page import Block, Boards, Figure, Figures, GameViewer, Page, filled
 
 
@@ -36,14 +36,10 @@ def _block(block: Block, place: str, rows: int | None = None) -> str:
         drawings = [(one, drawn(one)) for one in block.figures]
         values["pictures"] = [(one, one.wide or is_wide(picture), _source(picture)) for one, picture in drawings]
     elif isinstance(block, Boards):
-        pictures = [svg.board_picture(board) for board in block.boards]
-        values["pictures"] = [(title, _source(svg.for_dark_screens(one).encode())) for title, one in pictures]
+        pictures = [board_picture(board, dark=True) for board in block.boards]
+        values["pictures"] = [(title, _source(picture.encode())) for title, picture in pictures]
     elif isinstance(block, GameViewer):
-        board = filled("emptyboard.svg", board=svg.places_of(block.size), look=svg.LOOK)
-        centres = [[round(place, 1) for place in svg.centre(cell, block.size)] for cell in range(block.size**2)]
-        data = {"centres": centres, "radius": round(svg.RADIUS, 1), "games": [asdict(game) for game in block.games]}
-        colours = {name: [by[1], by[-1]] for name, by in {"stones": svg.STONE, "inks": svg.ON_STONE}.items()}
-        values |= {"board": svg.for_dark_screens(board), "data": data | colours}
+        values["games"] = [asdict(game) for game in block.games]
     return filled(f"{type(block).__name__.lower()}.html", **values)
 
 

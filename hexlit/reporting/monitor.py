@@ -1,8 +1,7 @@
 """The display of `hexlit monitor`: a live table on a terminal, elsewhere one plain line per sample; then the result."""
 
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from hexlit.reporting.page import Cell, Column, Row, table
-from hexlit.reporting.quantities import format_bytes, format_count, format_duration, shown
+from hexlit.reporting.quantities import format_duration, shown
 from hexlit.reporting.screen import LiveDisplay
 from hexlit.reporting.text import table_for
 
@@ -24,14 +23,14 @@ SampleView = Any
 """A sample: `seconds`, the fields of `FIGURES`, None where unmeasured, and `reasons` by field."""
 
 
-FIGURES: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "cpu_percent": ("cpu", partial(shown, unit="{:.0f}%")),
-    "host_bytes": ("memory", format_bytes),
-    "device_bytes": ("device memory", format_bytes),
-    "device_utilisation": ("device busy", partial(shown, unit="{:.0%}")),
-    "processes": ("processes", format_count),
+FIGURES = {
+    "cpu_percent": ("cpu", "{:.0f}%"),
+    "host_bytes": ("memory", "bytes"),
+    "device_bytes": ("device memory", "bytes"),
+    "device_utilisation": ("device busy", "{:.0%}"),
+    "processes": ("processes", "count"),
 }
-"""Field of a sample -> its heading and its text: the rows of the table."""
+"""Field of a sample -> its heading and its unit: the rows of the table."""
 
 
 class ResourceDisplay(LiveDisplay):
@@ -73,7 +72,7 @@ class ResourceDisplay(LiveDisplay):
         """Take in one more sample."""
         self._samples.append(sample)
         if not self.live:
-            facts = [f"{heading} {show(getattr(sample, name))}" for name, (heading, show) in FIGURES.items()]
+            facts = [f"{heading} {shown(getattr(sample, name), unit)}" for name, (heading, unit) in FIGURES.items()]
             self.line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
             for line in filter(lambda line: line not in self._told, self._missing()):
                 self._told.add(line)
@@ -86,7 +85,7 @@ class ResourceDisplay(LiveDisplay):
             until = f"{format_duration(max(0.0, self._duration - gone))} left"
         first = Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s\n", "cyan")
         missing = [Text(line, "dim") for line in self._missing()]
-        return self.framed(f"hexlit monitor · {self._target}", first, self._table(with_now=True), *missing)
+        return self.framed(f"hexlit monitor · {self._target}", first, self._table(), *missing)
 
     def summarise(self, how_it_ended: str, saved: str, trials: int, limit: str, basis: str) -> None:
         """Print means and peaks, and how many trials like the target fit side by side.
@@ -101,25 +100,23 @@ class ResourceDisplay(LiveDisplay):
         ended = f"{how_it_ended} · " if how_it_ended else ""
         count, seconds = len(self._samples), self._samples[-1].seconds if self._samples else 0.0
         self.line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {saved}")
-        self.console.print(self._table(with_now=False))
+        self.console.print(self._table())
         for line in self._missing():
             self.line(line)
         self.line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
 
-    def _table(self, *, with_now: bool) -> Grid:
+    def _table(self) -> Grid:
         """A row a figure; on a narrow terminal the mean goes first, then the trend."""
-        headings = ["now", "mean", "peak"] if with_now else ["mean", "peak"]
         rows: list[Row] = []
-        for name, (heading, show) in FIGURES.items():
+        for name, (heading, unit) in FIGURES.items():
             values = [getattr(sample, name) for sample in list(self._samples)]
             known = [value for value in values if value is not None]
-            figures = {"now": values[-1] if values else None}
-            figures |= {"mean": fmean(known) if known else None, "peak": max(known, default=None)}
+            figures = [values[-1] if values else None, fmean(known) if known else None, max(known, default=None)]
             curve = sparkline(values[-_TREND:], 1.0 if name == "device_utilisation" else None)
-            row: list[Any] = [heading, *(show(figures[one]).rjust(_FIGURE) for one in headings)]
-            rows.append([*row, Cell(curve, state="running")][: len(headings) + 1 + with_now])
-        trend = [Column("trend", rank=1)] if with_now else []
-        return table_for(table("", ["", *headings, *trend], rows, ranks={"mean": 2}), self.console.width - 4)
+            texts = (shown(one, unit).rjust(_FIGURE) for one in figures)
+            rows.append([heading, *texts, Cell(curve, state="running")])
+        headings = ["", "latest", "mean", "peak", Column("trend", rank=1)]
+        return table_for(table("", headings, rows, ranks={"mean": 2}), self.console.width - 4)
 
     def _missing(self) -> list[str]:
         """Figures that were never measured, and why: one line per reason."""

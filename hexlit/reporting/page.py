@@ -14,6 +14,14 @@ from typing import Any
 from hexlit.reporting.quantities import shown
 
 PAGE_FILE = "report.html"
+STATE_COLOURS = {
+    "complete": "#3b6fb6",
+    "pruned": "#d9902f",
+    "failed": "#c43c39",
+    "running": "#3a9a5b",
+    "interrupted": "#8b9098",
+}
+"""Colours of the states of trials."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A run of any task: its report, and the end of its output on the terminal."""
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate, pairwise
@@ -12,11 +13,10 @@ from rich.console import Console
 from hexlit.reporting import page as pages
 from hexlit.reporting.page import Facts, Figure, Figures, Notes, Page, Section, cell, entries, plot, table
 from hexlit.reporting.quantities import DASH, LEFT_OUT, format_strength, shown
-from hexlit.reporting.run_files import ONCE, RunFiles, numbers, rates_of
+from hexlit.reporting.run_files import LENGTHS, ONCE, RunFiles, numbers, rates_of
 from hexlit.reporting.text import show
 
 _LONG = 0.05  # least share of the time for a phase to count as long
-_LEAST_LANE = 0.002
 _RATE = "_per_second"
 _STARTING = "starting"  # first phase of every session of a run; its samples begin after it
 _METERS = {
@@ -244,14 +244,12 @@ def precision_lines(summary: Mapping[str, Any]) -> list[str]:
 
 def spans_of(files: RunFiles) -> pages.Spans:
     """The phases in order from `phases.csv`, with the samples of `resources.csv`."""
-    spans, totals = files.spans(), files.totals()
+    spans = files.spans()
     ends = list(accumulate(seconds for _, _, seconds in spans))
-    least = _LEAST_LANE * sum(totals.values())
-    lanes: dict[str, list[tuple[float, float]]] = {name: [] for name, total in totals.items() if total >= least}
+    lanes: dict[str, list[tuple[float, float]]] = defaultdict(list)
     begins = []
     for (name, _, seconds), end in zip(spans, ends, strict=True):
-        if name in lanes and seconds > 0:
-            lanes[name].append((end - seconds, seconds))
+        lanes[name].append((end - seconds, seconds))
         begins += [end] if name == _STARTING else []
     samples = [value or 0.0 for value in numbers(files.resources, "seconds")]
     falls = (now < before for before, now in pairwise(samples))  # rows of another session begin near 0 again
@@ -264,21 +262,13 @@ def spans_of(files: RunFiles) -> pages.Spans:
     return pages.Spans(lanes, lines)
 
 
-def lengths_of(files: RunFiles, asked: Sequence[int]) -> list[int]:
-    """Numbers of epochs for the rows: those asked for, else that of the run and larger round ones."""
-    if asked:
-        return sorted(set(asked))
-    planned = files.setting("trainer.max_epochs")
-    own = {files.epochs, planned if isinstance(planned, int) else 0} - {0}
-    return sorted(own | {number for number in (10, 100, 1000, 10000) if number > max(own, default=1)})[:5]
-
-
 def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | None = None) -> Section:
-    """Hours, operations and, with a `price` per hour, money for runs of these `epochs`."""
+    """Hours, operations and, with a `price` per hour, money for runs of these `epochs`, or of usual numbers of them."""
     rates = rates_of(files)
     headings = ["epochs", "hours", *(["cost"] if price is not None else []), "time", "floating-point operations"]
     rows = []
-    for n in lengths_of(files, epochs):
+    usual = {files.epochs, files.setting("trainer.max_epochs") or 0, *LENGTHS}
+    for n in sorted(set(epochs) or {number for number in usual if number > 0}):
         flops = None if rates.epoch_flops is None else n * rates.epoch_flops
         rows.append([cell(n, "count"), *rates.costs(n, price), cell(rates.seconds(n), "seconds"), cell(flops, "flops")])
     pace, once = shown(rates.epoch_seconds, "seconds"), shown(rates.once_seconds, "seconds")

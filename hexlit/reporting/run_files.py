@@ -89,7 +89,7 @@ def read_run(folder: Path) -> RunFiles:
 
     config, overrides = read(".hydra/config.yaml", plain), read(".hydra/overrides.yaml", plain)
     tables = {name: read(f"{name}.csv", read_columns) for name in ("metrics", "phases", "resources", "steps")}
-    summary = read("summary.json", read_object)
+    summary = read("summary.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
     return RunFiles(folder, summary, **tables, config=config, overrides=overrides, unread=unread)
 
 
@@ -107,18 +107,6 @@ def made_of(files: RunFiles, make: Callable[[RunFiles], str]) -> tuple[str, Sequ
 
 def _unread(name: str, error: Exception) -> str:
     return f"{name} cannot be read ({' '.join(str(error).split())[:120] or type(error).__name__})"
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in the file.
-
-    Raises:
-        ValueError: it holds none.
-    """
-    result = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(result, dict):
-        raise ValueError("no JSON object")
-    return result
 
 
 def read_columns(path: Path) -> dict[str, list[str]]:
@@ -149,6 +137,10 @@ def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 ONCE = ("starting", "compiling", "finishing")
 """Phases that a run has once, for any number of epochs."""
+
+
+LENGTHS = (10, 100, 1000)
+"""Default epochs of the rows and columns in a table of costs."""
 
 
 @dataclass(frozen=True)

@@ -40,11 +40,10 @@ class Bar(NamedTuple):
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
     """The bars below one another. They shrink on a narrow terminal, then the facts take several lines."""
-    names, shares, amounts, many, colours = zip(*bars, strict=True)
-    facts = [" · ".join(filter(None, its)) for its in many]
-    room = min(28, width - sum(max(map(len, column)) + GAP for column in (names, amounts, facts)))
+    lines = [(bar.name, bar.amount, " · ".join(filter(None, bar.facts))) for bar in bars]
+    room = min(28, width - sum(max(map(len, column)) + GAP for column in zip(*lines, strict=True)))
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
-    for name, share, amount, text, colour in zip(names, shares, amounts, facts, colours, strict=True):
+    for (name, amount, text), (_, share, _, _, colour) in zip(lines, bars, strict=True):
         look: dict[str, Any] = {f"{when}_style": colour for when in ("complete", "finished", "pulse")}
         bar = [ProgressBar(None if share is None else 1.0, share or 0.0, room, share is None, **look)] * (room >= 6)
         table.add_row(Text(name, "bold"), *bar, Text(amount), Text(text, "cyan", overflow="fold"))

@@ -16,7 +16,8 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normal
 from matplotlib.figure import Figure
 
 from hexlit.reporting import figures as style
-from hexlit.reporting.figures import BEST_COLOUR, FAINT, FRONT_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure
+from hexlit.reporting.figures import BEST_COLOUR, FAINT, FRONT_COLOUR, INK, empty_figure, new_figure
+from hexlit.reporting.page import STATE_COLOURS
 
 Data = Mapping[str, Any]
 

@@ -15,16 +15,9 @@ from hexlit.reporting import page as pages
 from hexlit.reporting.page import Block, Boards, Cell, Column, Facts, Notes, OpeningsBoard, Page, PositionBoard, Table
 from hexlit.reporting.screen import GAP
 
-STATE_STYLES = {
-    "complete": "blue",
-    "pruned": "yellow",
-    "failed": "red",
-    "running": "green",
-    "interrupted": "bright_black",
-}
 _NOTES = {"plain": "", "quiet": "dim", "problem": "red", "command": ""}
-_BAR, _SHORTEST_BAR = 20, 8  # characters of a bar, and on a narrow terminal
-_NARROWEST = {False: 16, True: 28}  # characters that a text keeps on a narrow terminal; True: in the first columns
+_BAR = 16  # characters of a bar
+_NARROWEST = {False: _BAR, True: 28}  # characters that a text keeps on a narrow terminal; True: in the first columns
 
 
 def terminal(wide: int = 120) -> Console:
@@ -79,13 +72,9 @@ def _drawn(block: Block, console: Console, title: str, rows: int | None) -> Iter
             yield Text(f"and {len(block.rows) - rows} more{block.rest and f' in {block.rest}'}", "dim")
 
 
-def table_for(block: Table, width: int, rows: int | None = None, bar: int = _BAR) -> rich.Table:
-    """The first `rows` rows; columns of the highest rank go until the others fit, then long texts are broken.
-
-    Bars of at most `bar` characters become shorter first.
-    """
-    cells = [[cell for _, cell in block.cells(row)] for row in block.rows[:rows]]
-    texts = [[_text(cell, bar) for cell in line] for line in cells]
+def table_for(block: Table, width: int, rows: int | None = None) -> rich.Table:
+    """The first `rows` rows; columns of the highest rank go until the others fit, then long texts are broken."""
+    texts = [[_text(cell) for _, cell in block.cells(row)] for row in block.rows[:rows]]
     least, whole = [], []
     for place, column in enumerate(block.columns):
         longest = max((line[place].cell_len for line in texts), default=0)
@@ -98,10 +87,7 @@ def table_for(block: Table, width: int, rows: int | None = None, bar: int = _BAR
             kept.remove(place)
     headed = any(column.heading for column in block.columns)
     drawn = rich.Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_header=headed)
-    fits = sum(whole[place] + GAP for place in kept) <= width
-    if not fits and bar > _SHORTEST_BAR and any(line[place].bar for line in cells for place in kept):
-        return table_for(block, width, rows, bar - 1)
-    sizes = whole if fits else least
+    sizes = whole if sum(whole[place] + GAP for place in kept) <= width else least
     for place in kept:
         number = block.columns[place].number
         side: Literal["right", "left"] = "right" if number else "left"
@@ -112,14 +98,14 @@ def table_for(block: Table, width: int, rows: int | None = None, bar: int = _BAR
     return drawn
 
 
-def _text(cell: Cell, bar: int) -> Text:
-    text = Text(cell.text, STATE_STYLES.get(cell.state or "", ""))
+def _text(cell: Cell) -> Text:
+    text = Text(cell.text, pages.STATE_COLOURS.get(cell.state or "", ""))
     if cell.bar is not None:
-        begin, end, mark = (round((share or 0.0) * bar) for share in cell.bar)
+        begin, end, mark = (round((share or 0.0) * _BAR) for share in cell.bar)
         end = max(end, begin + (cell.bar[1] > cell.bar[0]))
-        line = ["━" if begin <= place < end else " " for place in range(bar)]
+        line = ["━" if begin <= place < end else " " for place in range(_BAR)]
         if cell.bar[2] is not None:
-            line[min(bar - 1, mark)] = "●"
+            line[min(_BAR - 1, mark)] = "●"
         text.append((" " if cell.text else "") + "".join(line), "cyan")
     return text
 

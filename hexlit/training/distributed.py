@@ -83,7 +83,7 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks) -> dict[str, Any]:
         "strategy": SummedGradients(
             cluster_environment=StartedRanks(ranks, sees_own_card),
             process_group_backend=backend,
-            timeout=timedelta(minutes=profile.rank_timeout),
+            timeout=timedelta(minutes=profile.config.rank_timeout),
         ),
         "use_distributed_sampler": False,  # every rank draws the batches of one process, and takes its part
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from hexlit.accelerate.memory import DeviceGauge
+from hexlit.accelerate.memory import DeviceGauge, reset_peak
 from hexlit.training.tables import read_table, write_table
 
 COMPILING = "compiling"
@@ -248,7 +248,7 @@ class PhaseClock:
         for listener in self.listeners:
             listener.phase_started(name, epoch, goal)
         if self._gauge is not None:
-            self._gauge.restart()
+            reset_peak(self._gauge.device)
         phase = Phase(self, name, epoch, goal)
         self._book_time_between(phase.started)
         self._current = phase

@@ -171,7 +171,7 @@ class _Run:
             *checkpoints(self.folder, config.trainer),
         ]
         return L.Trainer(
-            accelerator=profile.accelerator,
+            accelerator=profile.device.type,
             **hardware_arguments(profile, ranks(), [WholeCheckpoints(self.options.saved)]),
             max_epochs=config.trainer.max_epochs,
             logger=self.loggers,

@@ -22,7 +22,7 @@ from hexlit.accelerate.machine import (
     remove_process_file,
     write_process_file,
 )
-from hexlit.accelerate.memory import DeviceGauge, held_bytes, nvml_of
+from hexlit.accelerate.memory import DeviceGauge, held_bytes, nvml_of, reset_peak
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.tracking.metric_names import EPOCH
 from hexlit.training.batches import whole_size
@@ -83,7 +83,7 @@ class StepClock(L.Callback):
 
     def restart(self) -> None:
         """Start counting here."""
-        self._gauge.restart()
+        reset_peak(self._gauge.device)
         self._marks = []
         self._examples = self._steps = 0
         self._started = time.monotonic()
@@ -181,7 +181,7 @@ class RunUsage(L.Callback):
         """The run in `folder` on the device of `profile`; its phases count `units`."""
         self._folder = folder
         self._device = profile.device
-        self._warning_mb = profile.memory_warning
+        self._warning_mb = profile.config.memory_warning
         self._warned = False
         self._tree = ProcessTree(os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device))
         self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / RESOURCES_FILE)

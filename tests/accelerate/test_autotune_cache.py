@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate.autotune_cache import cached_choice, choices_file
+from hexlit.accelerate.autotune_cache import cached_choice
+from hexlit.files import named_cache_folder
+
+
+def choices_file() -> Path:
+    return named_cache_folder() / "backends.json"
+
 
 NAMES = ("own", "other")
 

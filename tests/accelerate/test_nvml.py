@@ -87,7 +87,7 @@ def raising(error: Exception) -> Callable[..., Any]:
 def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     made = Driver()
     monkeypatch.setattr(machine, "pynvml", made)
-    monkeypatch.setattr(machine, "_in_container", lambda: False)
+    monkeypatch.setattr(machine, "pid_namespace", lambda: machine.ROOT_PID_NAMESPACE)
     return made
 
 
@@ -173,7 +173,7 @@ def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver may name processes by the numbers they have outside."""
-    monkeypatch.setattr(machine, "_in_container", lambda: True)
+    monkeypatch.setattr(machine, "pid_namespace", lambda: 1)
     assert Nvml("0").usage({7})[0] == 3 * GIB
     held, _, reasons = Nvml("0").usage({1})
     assert (held, reasons) == (None, {"device_bytes": "the driver does not tell the memory of these processes"})

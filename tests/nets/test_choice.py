@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate import autotune_cache
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.files import named_cache_folder
 from hexlit.nets import choice
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
@@ -75,7 +75,7 @@ def test_a_damaged_memory_is_measured_again(
     damage: bytes | None, measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend_of(trained_like())
-    file = autotune_cache.choices_file()
+    file = named_cache_folder() / "backends.json"
     file.write_bytes(file.read_bytes().replace(b'"winograd"', b'"gone"') if damage is None else damage)
     assert backend_of(trained_like()) == "winograd"
     assert len(measured) == 2

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hexlit.hex.board import GameBoard
-from hexlit.reporting.board_svg import CELL, LAST, MARK, CellNote, board_svg, value_notes
+from hexlit.reporting.board_svg import MARK, CellNote, board_svg, value_notes
 
+CELL, LAST = "#efe6d2", "#d6453d"
 SPACE = "{http://www.w3.org/2000/svg}"
 BOARD = GameBoard(4, moves="b2 c3 a4")
 

@@ -1,11 +1,12 @@
 """The figure of forecasts over the truth, and the errors on the terminal."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from hexlit.reporting.figures import draw
-from hexlit.reporting.forecasts import ForecastPanel, ForecastPanels, draw_forecasts, error_tables, report_sections
+from hexlit.reporting.forecasts import ForecastPanel, draw_forecasts, error_tables, report_sections
 from tests.reporting.documents import shown_end
 
 PANEL = ForecastPanel(
@@ -21,7 +22,7 @@ PANEL = ForecastPanel(
 
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_each_panel_shows_past_truth_forecast_and_naive(count: int) -> None:
-    figure = draw_forecasts(ForecastPanels("temp", "hours", [PANEL] * count))
+    figure = draw_forecasts([PANEL] * count, "temp", "hours")
     assert len(figure.axes) == count
     for axes in figure.axes:
         lines = {str(line.get_label()): list(map(float, line.get_ydata())) for line in axes.lines}  # type: ignore[arg-type]
@@ -32,17 +33,17 @@ def test_each_panel_shows_past_truth_forecast_and_naive(count: int) -> None:
 
 def test_a_panel_may_lack_the_naive_forecast() -> None:
     panel = ForecastPanel("a", [0], [1.0], [1], [2.0], [3.0])
-    (axes,) = draw_forecasts(ForecastPanels("temp", "hours", [panel])).axes
+    (axes,) = draw_forecasts([panel], "temp", "hours").axes
     assert "seasonal naive" not in [str(line.get_label()) for line in axes.lines]
 
 
 def test_the_file_is_the_same_for_the_same_data_and_has_its_texts() -> None:
-    data = ForecastPanels("temp (°F)", "hours", [PANEL] * 2)
-    first = draw(draw_forecasts, data)
-    assert first == draw(draw_forecasts, data)
+    make, data = partial(draw_forecasts, value="temp (°F)", step="hours"), [PANEL] * 2
+    first = draw(make, data)
+    assert first == draw(make, data)
     for text in ("EWR 2013-11-07 09:00", "temp (°F)", "hours after the last value known", "forecast"):
         assert text in first.decode()
-    assert draw(draw_forecasts, data, "png").startswith(b"\x89PNG")
+    assert draw(make, data, "png").startswith(b"\x89PNG")
 
 
 def error_rows(horizons: list[int], mae: float = 3.14159, target: str = "temp") -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ def test_the_data_cannot_end_its_script_element() -> None:
     (data,) = [text for kind, text in page.scripts if kind == "application/json"]
     found = json.loads(data)
     assert found["games"][0]["title"] == NASTY
-    assert len(found["centres"]) == 9
+    assert found["size"] == 3
 
 
 def test_a_keyboard_reaches_every_step() -> None:

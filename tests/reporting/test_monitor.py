@@ -68,10 +68,10 @@ def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     text = file.getvalue()
     assert "process 7 has ended · 3 samples in 10.0 s · resources-7.csv\n" in text
     summary = text[text.index("samples in") :]
-    assert row(summary, "cpu") == ["75%", "100%"]
-    assert row(summary, "memory") == ["200", "MiB", "300", "MiB"]
-    assert row(summary, "device memory") == ["4.00", "MiB", "6.00", "MiB"]
-    assert row(summary, "device busy") == ["50%", "100%"]
-    assert row(summary, "processes") == ["3", "4"]
+    assert row(summary, "cpu")[:3] == ["50%", "75%", "100%"]
+    assert row(summary, "memory")[2:6] == ["200", "MiB", "300", "MiB"]
+    assert row(summary, "device memory")[2:6] == ["4.00", "MiB", "6.00", "MiB"]
+    assert row(summary, "device busy")[:3] == ["0%", "50%", "100%"]
+    assert row(summary, "processes")[:3] == ["4", "3", "4"]
     assert text.endswith("parallel trials like this one: 3, limited by cores (6 cores, 2.0 a trial)\n")
     assert "\x1b" not in text

@@ -2,8 +2,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hexlit.reporting.board_svg import LAST, STONE, DrawnNode, tree_svg
+from hexlit.reporting.board_svg import DrawnNode, tree_svg
 
+LAST, BLACK, WHITE = "#d6453d", "#26242b", "#fdfdfb"
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -17,7 +18,7 @@ def small() -> DrawnNode:
 def test_moves_are_stones_with_their_visits_and_values() -> None:
     root = ElementTree.fromstring(tree_svg(small(), title="A tree", caption="below"))
     stones = [circle.get("fill") for circle in root.iter(f"{SPACE}circle")]
-    assert stones == [STONE[1], STONE[-1], STONE[1]]
+    assert stones == [BLACK, WHITE, BLACK]
     words = [text.text for text in root.iter(f"{SPACE}text")]
     assert {"A tree", "below", "Black to move", "b2", "8", "+25", "c3", "-50", "a1", "-100"} <= set(words)
 

@@ -1,5 +1,6 @@
 """F22: what a rank gives to Lightning's DDP. Stand-ins note what would be set: there are no two cuda devices here."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,8 +19,7 @@ pytestmark = pytest.mark.row("F22")
 
 def profile_on(device: str, devices: int | list[int]) -> DeviceProfile:
     made = build_profile(AcceleratorConfig(device="cpu"))
-    own = {"device": torch.device(device), "accelerator": torch.device(device).type, "devices": devices}
-    return DeviceProfile(**vars(made) | own)
+    return replace(made, device=torch.device(device), devices=devices)
 
 
 class Card:

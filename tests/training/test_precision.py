@@ -1,5 +1,7 @@
 """A GradScaler is there for float16 on CUDA, and nowhere else."""
 
+from dataclasses import replace
+
 import lightning as L
 import pytest
 import torch
@@ -12,9 +14,7 @@ from hexlit.training.distributed import precision_arguments
 
 def profile_on(device: str, precision: str) -> DeviceProfile:
     made = build_profile(AcceleratorConfig(device="cpu", precision="32-true"))
-    return DeviceProfile(
-        **{**vars(made), "device": torch.device(device), "accelerator": device, "precision": precision}
-    )
+    return replace(made, device=torch.device(device), precision=precision)
 
 
 @pytest.mark.row("B4")

@@ -87,11 +87,12 @@
       stones.replaceChildren();
       for (let number = 0; number < ply; number++) {
         if (number === 0 && game.swapped && ply > 1) continue;
-        const [x, y] = data.centres[game.cells[number]];
-        const colour = number % 2;
-        stones.append(element("circle", { cx: x, cy: y, r: data.radius, fill: data.stones[colour], stroke: "#2b2722" }));
+        const cell = game.cells[number], row = Math.floor(cell / data.size), colour = number % 2;
+        const x = data.margin + data.wide * ((cell % data.size) + row / 2 + 0.5);
+        const y = data.margin + data.side * (1.5 * row + 1);
+        stones.append(element("circle", { cx: x, cy: y, r: data.radius, fill: data.stones[colour], stroke: data.edge }));
         if (number === ply - 1) {
-          const ring = { cx: x, cy: y, r: data.radius - 2.2, fill: "none", stroke: "#d6453d", "stroke-width": 2.6 };
+          const ring = { cx: x, cy: y, r: data.radius - 2.2, fill: "none", stroke: data.ring, "stroke-width": 2.6 };
           stones.append(element("circle", ring));
         }
         const text = { x, y: y + 4.6, "text-anchor": "middle", "font-size": number < 99 ? 13 : 11, fill: data.inks[colour] };

@@ -9,7 +9,7 @@ import torch
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.figures import draw
-from hexlit.reporting.forecasts import ForecastPanels, draw_forecasts, report_sections
+from hexlit.reporting.forecasts import draw_forecasts, report_sections
 from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.tasks.forecast.evaluation import error_table, example_panels
 from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet, blank_batch
@@ -53,8 +53,8 @@ class ForecastTask(SupervisedTask):
         if self.config.figures:
             unit = "hours" if minutes == 60 else f"steps of {minutes} minutes"
             shown = example_panels(net, self.data, self.config.figures)
-            panels = ForecastPanels(value=self.data.spec.targets[0], step=unit, panels=shown)
-            self.save_figure("forecasts.svg", draw(draw_forecasts, panels))
+            target = self.data.spec.targets[0]
+            self.save_figure("forecasts.svg", draw(lambda panels: draw_forecasts(panels, target, unit), shown))
         return error_table(net, self.data)
 
     def summary(self) -> Mapping[str, Any]:

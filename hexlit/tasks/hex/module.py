@@ -52,7 +52,7 @@ class HexModule(TrainedModule):
         shape = {"net": asdict(config.net), "size": config.board, "swap": config.swap}
         facts = {**shape, "auxiliary": list(self.auxiliary)}
         super().__init__(net, config.optimizer, config.trainer, profile, facts)
-        self.net.checkpointing = profile.checkpoint_gradients
+        self.net.checkpointing = profile.config.checkpoint_gradients
         self.size = config.board
         self.actions = config.board**2 + config.swap
         self.policy_weight = config.policy_weight
