@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 
+SPLITS = ("train", "validation", "test")
 FORMATS = (".csv", ".csv.gz", ".parquet")
 
 

@@ -16,17 +16,9 @@ from hexlit.errors import UsageError
 from hexlit.reporting.forecasts import ForecastPanel
 from hexlit.tasks.forecast.config import ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, WindowSpec, WindowTable, read_grid
-from hexlit.tasks.forecast.module import (
-    NAIVE,
-    SPLITS,
-    ForecastDataModule,
-    ForecastNet,
-    errors_of,
-    naive_forecasts,
-    skill,
-)
+from hexlit.tasks.forecast.module import NAIVE, ForecastDataModule, ForecastNet, errors_of, naive_forecasts, skill
 from hexlit.tasks.supervised import evaluating, load_trained
-from hexlit.tasks.tables import write_table
+from hexlit.tasks.tables import SPLITS, write_table
 from hexlit.training.batches import parts_of
 
 log = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, Windows, WindowSpec, WindowTable, fit_spec, in_batches, read_grid
 from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
+from hexlit.tasks.tables import SPLITS
 
-SPLITS = ("train", "validation", "test")
 NAIVE = ("persistence", "seasonal")
 """Naive forecasts; see `naive_forecasts`."""
 

@@ -13,7 +13,6 @@ from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import TextDataConfig
 from hexlit.tasks.classify.data import (
     BEGIN,
-    SPLITS,
     LabelledTexts,
     LengthBuckets,
     PaddedTexts,
@@ -22,6 +21,7 @@ from hexlit.tasks.classify.data import (
     read_labelled,
     split_texts,
 )
+from hexlit.tasks.tables import SPLITS
 from tests.tasks.classify.signed import SignedTexts
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
 
