@@ -290,28 +290,25 @@ class EarlyStopping(L.Callback):
         return self._patience is not None and self._waited >= self._patience
 
 
-PROVED, ALL_EPOCHS, PATIENCE, STOPPED, INTERRUPTED = "proved", "epochs", "trainer.patience", "stopped", "interrupted"
-"""Reasons beside the settings of the budgets; `stopped`: another callback ended it, such as a pruner."""
-
-
 def ending_of(
     trainer: L.Trainer, *, target: StopAtTarget | None, stopping: EarlyStopping, interrupted_after: int | None = None
 ) -> dict[str, Any]:
     """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the state of the
     proof.
 
-    `interrupted_after` is the number of epochs in the checkpoint that an interrupted run had begun with.
+    `why` is `interrupted`, `proved`, `epochs`, the setting of a budget, `trainer.patience`, or `stopped` by another
+    callback, such as a pruner. `interrupted_after` is the number of epochs in the checkpoint that an interrupted run had begun with.
     """
     epochs = int(trainer.current_epoch)
-    settings = [budget.setting for budget in budgets(trainer) if budget.ended]
     if interrupted_after is not None:
-        why, epochs = INTERRUPTED, max(epochs, interrupted_after)
+        why, epochs = "interrupted", max(epochs, interrupted_after)
     elif target is not None and target.proved_after is not None:
-        why = PROVED
+        why = "proved"
     elif trainer.max_epochs is not None and 0 <= trainer.max_epochs <= epochs:
-        why = ALL_EPOCHS
+        why = "epochs"
     else:
-        why = next(iter(settings), PATIENCE if stopping.in_vain else STOPPED)
+        ended = [budget.setting for budget in budgets(trainer) if budget.ended]
+        why = next(iter(ended), "trainer.patience" if stopping.in_vain else "stopped")
     proof = None if target is None else asdict(target)
     return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "proof": proof}
 

@@ -233,7 +233,7 @@ class _Run:
             "task": config.task,
             "seed": config.seed,
             "wall_seconds": self.cost.seconds,
-            "cost": self.cost.summary(),
+            "cost": {"flops": self.cost.flops, "wall_seconds": self.cost.seconds},
             "epochs": self.trainer.current_epoch,
             "ending": ending,
             "val": self.metrics.validation(stopping.best_epoch if stopping.restored else None),
