@@ -37,9 +37,6 @@ PER_SECOND = "_per_second"
 SUMS = ("cpu_seconds", "work_seconds", "network_seconds", "wall_seconds")
 """Times of `PhaseTotals` that add up over phases."""
 
-FIGURES = ("device_utilisation", "peak_device_bytes")
-"""Figures of the device in `PhaseTotals`."""
-
 
 @dataclass
 class PhaseTotals:
@@ -120,7 +117,9 @@ def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
         numbers: dict[str, Any] = {name: float(value) for name, value in row.items() if value and name not in texts}
         numbers["peak_device_bytes"] = int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None
         counts = Counter({unit: int(numbers[unit]) for unit in units if unit in numbers})
-        figures: dict[str, Any] = {name: numbers.get(name) for name in (*SUMS, *FIGURES)}
+        figures: dict[str, Any] = {
+            name: numbers.get(name) for name in (*SUMS, "device_utilisation", "peak_device_bytes")
+        }
         figures["wall_seconds"] = numbers["wall_seconds"]
         totals = PhaseTotals(1, counts=counts, not_measured=row.get("not_measured") or "", **figures)
         return int(row["epoch"]), row["phase"], totals
@@ -292,10 +291,6 @@ class PhaseClock:
         """Time and work of each phase over all epochs, in the order of the phases' first appearance."""
         names = dict.fromkeys(name for _, name, _ in self._rows)
         return {name: PhaseTotals.of(row for _, phase, row in self._rows if phase == name) for name in names}
-
-    def summary(self) -> dict[str, dict[str, float | int | str | None]]:
-        """Entries for `summary.json`: the totals of every phase, by column."""
-        return {name: {"epochs": row.epochs, **row.as_dict(self.units)} for name, row in self.totals().items()}
 
     def epoch_rows(self, epoch: int) -> dict[str, PhaseTotals]:
         """Time and work of each phase of `epoch` so far."""

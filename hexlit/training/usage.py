@@ -58,8 +58,6 @@ class StepClock(L.Callback):
         self._gauge = gauge or DeviceGauge(device, threads=1)
         self._events = Events(device)
         self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
-        self._examples = self._steps = 0
-        self._started = 0.0
         self._warm = self._warned = False
 
     @property
@@ -95,9 +93,15 @@ class StepClock(L.Callback):
         self._examples += whole_size(pl_module, batch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Write the epoch's row."""
-        self.table.append(self._row(trainer.current_epoch, pl_module))
-        self._warn_of_waiting()
+        """Write the epoch's row, and warn once of a slow loader."""
+        self.table.append(row := self._row(trainer.current_epoch, pl_module))
+        slow = float(row["wall_seconds"]) > WORTH_A_WARNING and row["verdict"] == "loader-bound"
+        # The first epoch of a session loads compiled code with its first batch.
+        if self._warm and not self._warned and slow:
+            self._warned = True
+            share = f"{float(row['load_share']):.0%}"
+            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
+        self._warm = True
 
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
         """The figures of the epoch by column; None is "not measured"."""
@@ -135,16 +139,6 @@ class StepClock(L.Callback):
             row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
             reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
         return row | {"not_measured": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
-
-    def _warn_of_waiting(self) -> None:
-        """Warn once of a slow loader; the first epoch of a session loads compiled code with its first batch."""
-        row = self.latest
-        slow = float(row["wall_seconds"]) > WORTH_A_WARNING and row["verdict"] == "loader-bound"
-        if self._warm and not self._warned and slow:
-            self._warned = True
-            share = f"{float(row['load_share']):.0%}"
-            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
-        self._warm = True
 
 
 MB = 10**6
