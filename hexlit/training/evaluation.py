@@ -296,7 +296,8 @@ def ending_of(
     proof.
 
     `why` is `interrupted`, `proved`, `epochs`, the setting of a budget, `trainer.patience`, or `stopped` by another
-    callback, such as a pruner. `interrupted_after` is the number of epochs in the checkpoint that an interrupted run had begun with.
+    callback, such as a pruner. `interrupted_after` is the number of epochs in the checkpoint that an interrupted run
+    had begun with.
     """
     epochs = int(trainer.current_epoch)
     if interrupted_after is not None:

@@ -94,7 +94,8 @@ class StepClock(L.Callback):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write the epoch's row, and warn once of a slow loader."""
-        self.table.append(row := self._row(trainer.current_epoch, pl_module))
+        row = self._row(trainer.current_epoch, pl_module)
+        self.table.append(row)
         slow = float(row["wall_seconds"]) > WORTH_A_WARNING and row["verdict"] == "loader-bound"
         # The first epoch of a session loads compiled code with its first batch.
         if self._warm and not self._warned and slow:

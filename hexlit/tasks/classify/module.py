@@ -123,10 +123,6 @@ class ClassifyDataModule(L.LightningDataModule):
         data = self._padded[split]
         return make_loader(data, self.profile, sampler=data.in_order(self.profile.evaluation_batch), batch_size=None)
 
-    def figures(self) -> dict[str, float]:
-        """Texts of the splits that training uses, for the loggers."""
-        return {f"{split}_texts": float(len(self.texts[split])) for split in ("train", "validation")}
-
     def summary(self) -> dict[str, Any]:
         """Plain containers: texts of the splits, and the texts dropped, cut or read as Latin-1."""
         counts = np.bincount(np.concatenate(list(self.labels.values())), minlength=len(self.classes))

@@ -22,6 +22,8 @@ from hexlit.hex.notation import format_moves
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
+from hexlit.reporting.board_svg import board_picture, moves_svg
+from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
@@ -34,7 +36,7 @@ from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.supervised import ShownTask
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import Metric
-from hexlit.tracking.tracked_run import Files, TrackedRun
+from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoints import check_same, save_whole
 from hexlit.training.evaluation import is_last
 from hexlit.training.loggers import checkpoint_files, tracked_run
@@ -166,26 +168,14 @@ class HexTask(ShownTask):
         return [media, *([RatingPhase(self.config, self.module, self.session)] if rated else [])]
 
     def _show_media(self, trainer: L.Trainer, module: L.LightningModule) -> None:
-        tracked = tracked_run(trainer.loggers)
-        if tracked is not None and tracked.media and self._is_due(trainer):
-            self._show_openings(tracked, trainer.current_epoch)
-            self._show_games(tracked, trainer.current_epoch)
-
-    def _show_openings(self, tracked: TrackedRun, step: int) -> None:
-        """Log the maps of openings, as the search judges them and by the value alone, if they were measured."""
-        from hexlit.reporting.board_svg import board_picture
-        from hexlit.reporting.page import OpeningsBoard
-
-        truth = self._measured.get("opening_truth")
+        """Log the maps of openings, by the search and by the value alone, where they were measured; and some games."""
+        tracked, step = tracked_run(trainer.loggers), trainer.current_epoch
+        if tracked is None or not tracked.media or not self._is_due(trainer):
+            return
         for key in ("opening_map", "value_opening_map"):
             if key in self._measured:
-                board = OpeningsBoard("", self._measured[key], truth)
+                board = OpeningsBoard("", self._measured[key], self._measured.get("opening_truth"))
                 tracked.picture(f"strength/{key}", board_picture(board)[1], step)
-
-    def _show_games(self, tracked: TrackedRun, step: int) -> None:
-        """Log a table of the latest games; nothing without games."""
-        from hexlit.reporting.board_svg import moves_svg
-
         rows = []
         for record in self.data.some_games(SAMPLES):
             moves, size, winner = record.moves.tolist(), record.size, COLOURS[record.winner]
@@ -275,22 +265,19 @@ class RatingPhase(L.Callback):
 
     def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
         """The network of `module` is rated."""
-        evaluation, size, games = config.evaluation, config.board, config.evaluation.pool.pairs
+        evaluation, size = config.evaluation, config.board
+        board = {"size": size, "batch": evaluation.pool.pairs}
         self._every, self._module, self._session = evaluation.pool.every_epochs, module, session
         search = replace(config.search, simulations=evaluation.simulations)
 
         def network_player() -> Callable[[Weights], Player]:
-            host = EvaluatorHost(config.net, size=size, swap=config.swap, batch=games, profile=session.profile)
-            return lambda weights: SearchPlayer(
-                search, host.refreshed(weights), size=size, batch=games, swap=config.swap
-            )
+            host = EvaluatorHost(config.net, swap=config.swap, profile=session.profile, **board)
+            return lambda weights: SearchPlayer(search, host.refreshed(weights), swap=config.swap, **board)
 
         self._own, other = network_player(), network_player()
         rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
-        fixed: dict[str, Player] = {
-            "random": RandomPlayer(evaluation.seed),
-            "rollouts": SearchPlayer(search, rollouts, size=size, batch=games),
-        }
+        fixed: dict[str, Player] = {"random": RandomPlayer(evaluation.seed)}
+        fixed["rollouts"] = SearchPlayer(search, rollouts, swap=False, **board)
 
         def restored(path: Path) -> Player:
             return other(as_arrays(torch.load(path, map_location="cpu", weights_only=True)))
