@@ -94,7 +94,7 @@ class Sweep:
         from hexlit.reporting.figures import draw
         from hexlit.tuning.figures import figures_of
 
-        return {one.name: Picture(draw(one.make, one.data).decode()) for one in figures_of(self.results)}
+        return {name: Picture(draw(make, data).decode()) for name, _, data, make in figures_of(self.results)}
 
     def _repr_html_(self) -> str:
         return notebook(sweep_page(as_document(self.results), together=True), rows=LEADING)

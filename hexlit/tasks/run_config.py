@@ -76,7 +76,6 @@ class RunConfig(Settings):
         Raises:
             UsageError: a package is not installed.
         """
-        return
 
 
 def check_split(train_share: float, validation_share: float) -> None:

@@ -14,7 +14,6 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
@@ -64,14 +63,6 @@ class ShownTask(Task):
 class SupervisedTask(ShownTask):
     """A task with a test set, which it uses once, at the very end."""
 
-    def set_up(self, session: Session) -> None:
-        self.session = session
-        self.make(session.profile)
-
-    @abstractmethod
-    def make(self, profile: DeviceProfile) -> None:
-        """Make `data` and `module`."""
-
     @abstractmethod
     def test(self) -> Any:
         """The results on the test set, in plain containers."""
@@ -81,7 +72,9 @@ class SupervisedTask(ShownTask):
         return {} if self.session.trial else {"test": self.test()}
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
-        return {"data": self.data.figures()}  # type: ignore[attr-defined]  # of every supervised task
+        """Examples of the splits that training uses."""
+        counts = self.summary()["data"][self.unit]
+        return {"data": {f"{split}_{self.unit}": float(counts[split]) for split in ("train", "validation")}}
 
     def save_figure(self, name: str, figure: bytes) -> None:
         """Write `figure` to the file `name` in the folder of the run."""

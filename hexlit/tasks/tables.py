@@ -1,5 +1,6 @@
 """Tables of the supervised tasks as files: reading chosen columns, and writing predictions."""
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +10,10 @@ import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+
+SPLITS = ("train", "validation", "test")
+_OPEN_QUOTE = re.compile(rb'(?:\A|[,\n])"[^"]*(?:""[^"]*)*\Z')
+"""A quote at the beginning of a field that is never closed."""
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -32,8 +37,12 @@ def read_table(
         elif path.suffix == ".parquet":
             table = pq.read_table(path, columns=names)
         else:
+            with pa.input_stream(str(path)) as stream:  # unpacks by the name
+                text = stream.read()
+            if _OPEN_QUOTE.search(text):  # the rows after it would become one value
+                raise UsageError(f"{where}: a quote is never closed")
             lines = pacsv.ParseOptions(newlines_in_values=True)
-            table = pacsv.read_csv(path, parse_options=lines, convert_options=convert)
+            table = pacsv.read_csv(pa.BufferReader(text), parse_options=lines, convert_options=convert)
         table = table.select(names)
         if convert.column_types:
             table = table.cast(pa.schema({name: convert.column_types[name] for name in names}))

@@ -130,10 +130,6 @@ class Cost(L.Callback):
         """Log what the run has cost so far."""
         pl_module.log_dict({"cost.flops": float(self.flops), "cost.seconds": self.seconds})
 
-    def summary(self) -> dict[str, float]:
-        """Entries for `summary.json`."""
-        return {"flops": self.flops, "wall_seconds": self.seconds}
-
     def state_dict(self) -> dict[str, Any]:
         self._settle()
         return {"examples": self._examples, "seconds": self.seconds}

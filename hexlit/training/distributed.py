@@ -57,7 +57,6 @@ class SummedGradients(DDPStrategy):
         barrier()
 
     def broadcast(self, obj: Any, src: int = 0) -> Any:
-        assert src == 0
         return broadcast(obj)
 
 
@@ -76,13 +75,12 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks) -> dict[str, Any]:
     if not ranks.several:
         return {"devices": profile.devices}
     sees_own_card = isinstance(profile.devices, list) and len(profile.devices) < ranks.local_size
-    backend = BACKENDS[profile.device.type]
     return {
         "devices": profile.devices,
         "num_nodes": ranks.size if sees_own_card else ranks.machines,
         "strategy": SummedGradients(
             cluster_environment=StartedRanks(ranks, sees_own_card),
-            process_group_backend=backend,
+            process_group_backend=BACKENDS[profile.device.type],
             timeout=timedelta(minutes=profile.config.rank_timeout),
         ),
         "use_distributed_sampler": False,  # every rank draws the batches of one process, and takes its part

@@ -41,7 +41,6 @@ class EpochPhases(L.Callback):
         self._unit = unit
         self._shown = shown
         self._open = contextlib.ExitStack()
-        self._phase: Any = None
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first step is next."""
@@ -124,7 +123,7 @@ class EvaluationPhase(L.Callback):
     With a `target` the last epoch is measured twice: for the target, and finally.
 
     Attributes:
-        prefix: see `Evaluation`.
+        measured: what is measured, and when.
         latest: figures of the latest measurement.
         target: gets the figures that are not final, and may end the run.
         measured_after: epochs done at the latest measurement; None before.
@@ -133,11 +132,9 @@ class EvaluationPhase(L.Callback):
     def __init__(self, measured: Evaluation, clock: PhaseClock, display: RunDisplay) -> None:
         """Measure as `measured` says; rows go to `clock`, figures to `display`."""
         self.target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
-        self._measure = measured.measure
-        self.prefix = measured.prefix
+        self.measured = measured
         self._clock = clock
         self._display = display
-        self._every_epochs = measured.every_epochs
         self.latest: Mapping[str, Any] = {}
         self.measured_after: int | None = None
 
@@ -169,22 +166,24 @@ class EvaluationPhase(L.Callback):
         if final:
             self.evaluate(epoch, final=True)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
-        pl_module.log_dict({f"{self.prefix}.{name}": value for name, value in numbers.items()})
+        pl_module.log_dict({f"{self.measured.prefix}.{name}": value for name, value in numbers.items()})
 
     def is_due(self, trainer: L.Trainer) -> bool:
         """Whether the epoch that ends now is measured."""
-        every = self._every_epochs
+        every = self.measured.every_epochs
         return every > 0 and (is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
 
     def finish(self, epochs: int, *, restored: bool) -> None:
         """Measure the result of a fit of `epochs` epochs: after weights were restored, or after an untimely kill."""
-        if self._every_epochs and (restored or not self.latest):  # none: killed between the last epoch and the summary
+        if self.measured.every_epochs and (
+            restored or not self.latest
+        ):  # none: killed between the last epoch and the summary
             self.evaluate(epochs if restored else epochs - 1, final=True)  # a further epoch: repeating it replaces it
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network in its present state after `epoch`, and show the figures."""
         with self._clock.phase("evaluation", epoch):
-            self.latest = on_writer(lambda: self._measure(final))
+            self.latest = on_writer(lambda: self.measured.measure(final))
         self.measured_after = epoch + 1
         self._display.update(epoch=epoch, figures=self.latest)
 
@@ -290,28 +289,26 @@ class EarlyStopping(L.Callback):
         return self._patience is not None and self._waited >= self._patience
 
 
-PROVED, ALL_EPOCHS, PATIENCE, STOPPED, INTERRUPTED = "proved", "epochs", "trainer.patience", "stopped", "interrupted"
-"""Reasons beside the settings of the budgets; `stopped`: another callback ended it, such as a pruner."""
-
-
 def ending_of(
     trainer: L.Trainer, *, target: StopAtTarget | None, stopping: EarlyStopping, interrupted_after: int | None = None
 ) -> dict[str, Any]:
     """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the state of the
     proof.
 
-    `interrupted_after` is the number of epochs in the checkpoint that an interrupted run had begun with.
+    `why` is `interrupted`, `proved`, `epochs`, the setting of a budget, `trainer.patience`, or `stopped` by another
+    callback, such as a pruner. `interrupted_after` is the number of epochs in the checkpoint that an interrupted run
+    had begun with.
     """
     epochs = int(trainer.current_epoch)
-    settings = [budget.setting for budget in budgets(trainer) if budget.ended]
     if interrupted_after is not None:
-        why, epochs = INTERRUPTED, max(epochs, interrupted_after)
+        why, epochs = "interrupted", max(epochs, interrupted_after)
     elif target is not None and target.proved_after is not None:
-        why = PROVED
+        why = "proved"
     elif trainer.max_epochs is not None and 0 <= trainer.max_epochs <= epochs:
-        why = ALL_EPOCHS
+        why = "epochs"
     else:
-        why = next(iter(settings), PATIENCE if stopping.in_vain else STOPPED)
+        ended = [budget.setting for budget in budgets(trainer) if budget.ended]
+        why = next(iter(ended), "trainer.patience" if stopping.in_vain else "stopped")
     proof = None if target is None else asdict(target)
     return {"why": why, "epochs": epochs, "asked": trainer.max_epochs, "proof": proof}
 

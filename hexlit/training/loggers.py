@@ -106,8 +106,7 @@ class WandbRows(Logger):
     def phase_advanced(self, phase: Phase) -> None:
         """Ignored."""
 
-    def phase_ended(self, phase: Phase) -> None:
-        """Ignored."""
+    phase_ended = phase_advanced
 
     def note_best(self, columns: Mapping[str, Sequence[float]]) -> None:
         """Write the best and the last value of every metric that has a best into the summary of the run.
@@ -161,8 +160,7 @@ def wandb_rows(loggers: Sequence[Any]) -> WandbRows | None:
 
 def tracked_run(loggers: Sequence[Any]) -> TrackedRun | None:
     """The W&B run among `loggers`, where there is one."""
-    rows = wandb_rows(loggers)
-    return None if rows is None else rows.tracked
+    return next((logger.tracked for logger in loggers if isinstance(logger, WandbRows)), None)
 
 
 def note_in_wandb(loggers: Sequence[Logger], **entries: Mapping[str, Any]) -> None:

@@ -136,8 +136,7 @@ class TrainedModule(L.LightningModule):
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Update the weights with one batch; returns its losses."""
         self.clock.end("load")
-        optimizer = self.optimizers()
-        assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
+        optimizer: Any = self.optimizers()
         losses = self._in_memory(partial(self._gradients, batch), batch_size(batch))
         try:
             # Lightning calls a step of manual optimisation inside its autocast, which would round the update.
@@ -191,9 +190,8 @@ class TrainedModule(L.LightningModule):
             optimizer.zero_grad()
 
     def on_train_start(self) -> None:
-        optimizer = self.optimizers(use_pl_optimizer=False)
-        assert isinstance(optimizer, torch.optim.Optimizer)
-        adapt_state(optimizer)
+        for optimizer in self.trainer.optimizers:
+            adapt_state(optimizer)
 
     def on_train_epoch_start(self) -> None:
         """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank draws differently."""

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
@@ -16,10 +16,8 @@ MOMENTUM = 0.9
 """Default momentum."""
 
 
-def build_optimizer(
-    config: OptimizerConfig, net: nn.Module, *, fused: bool, lr: float | None = None
-) -> torch.optim.Optimizer:
-    """The optimizer over the parameters of `net`, with the rate `lr`; None: that of the configuration.
+def build_optimizer(config: OptimizerConfig, net: nn.Module, *, fused: bool, lr: float) -> Optimizer:
+    """The optimizer over the parameters of `net`, with the rate `lr`.
 
     adamw and sgd can be `fused` into one kernel per step; the others have no such kernel. `fused` must be off with
     float16 gradients: that kernel would unscale them after the clipping.
@@ -27,7 +25,6 @@ def build_optimizer(
     decayed = [p for p in net.parameters() if p.ndim > 1]
     others = [p for p in net.parameters() if p.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    lr = config.lr if lr is None else lr
     momentum = MOMENTUM if config.momentum is None else config.momentum
     if config.name == "adamw":
         return torch.optim.AdamW(groups, lr=lr, betas=(momentum, 0.999), fused=fused)
@@ -118,15 +115,10 @@ class AdamWBf16(_ByParameter):
     """
 
     def __init__(
-        self,
-        params: Parameters,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
+        self, params: Parameters, lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 1e-2
     ) -> None:
         seed = torch.initial_seed() % 2**63
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "seed": seed})
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": weight_decay, "seed": seed})
 
     def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
         """As for every optimizer, with new random draws."""
@@ -241,7 +233,7 @@ class RunningAverage(nn.Module):
         """Add the present weights of `net`."""
         if self._begun is None:
             self._begun = bool(self.n_averaged)
-        averaged, current = list(_tensors(self.module)), list(_tensors(net))
+        averaged, current = ([*one.parameters(), *one.buffers()] for one in (self.module, net))
         floats = [i for i, tensor in enumerate(averaged) if self._begun and tensor.is_floating_point()]
         if floats:
             torch._foreach_lerp_([averaged[i] for i in floats], [current[i] for i in floats], 1 - self._decay)
@@ -249,8 +241,3 @@ class RunningAverage(nn.Module):
             averaged[i].copy_(current[i])
         self.n_averaged += 1
         self._begun = True
-
-
-def _tensors(net: nn.Module) -> Iterator[Tensor]:
-    yield from net.parameters()
-    yield from net.buffers()

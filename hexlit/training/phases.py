@@ -24,14 +24,8 @@ ASIDE = (*ONCE, BETWEEN, SAVING)
 """Phases without work of the run."""
 
 
-TIMES = (
-    "wall_seconds",
-    "cpu_seconds",
-    "device_utilisation",
-    "work_seconds",
-    "network_seconds",
-    "outside_network_share",
-)
+WORK = ("work_seconds", "network_seconds", "outside_network_share")
+TIMES = ("wall_seconds", "cpu_seconds", "device_utilisation", *WORK)
 """Columns before the counts of a phase, after `epoch` and `phase`."""
 
 DEVICE = ("peak_device_bytes", "not_measured")
@@ -42,9 +36,6 @@ PER_SECOND = "_per_second"
 
 SUMS = ("cpu_seconds", "work_seconds", "network_seconds", "wall_seconds")
 """Times of `PhaseTotals` that add up over phases."""
-
-FIGURES = ("device_utilisation", "peak_device_bytes")
-"""Figures of the device in `PhaseTotals`."""
 
 
 @dataclass
@@ -126,7 +117,9 @@ def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
         numbers: dict[str, Any] = {name: float(value) for name, value in row.items() if value and name not in texts}
         numbers["peak_device_bytes"] = int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None
         counts = Counter({unit: int(numbers[unit]) for unit in units if unit in numbers})
-        figures: dict[str, Any] = {name: numbers.get(name) for name in (*SUMS, *FIGURES)}
+        figures: dict[str, Any] = {
+            name: numbers.get(name) for name in (*SUMS, "device_utilisation", "peak_device_bytes")
+        }
         figures["wall_seconds"] = numbers["wall_seconds"]
         totals = PhaseTotals(1, counts=counts, not_measured=row.get("not_measured") or "", **figures)
         return int(row["epoch"]), row["phase"], totals
@@ -152,6 +145,7 @@ class Phase:
         self.counts: Counter[str] = Counter()
         """Amount of work so far, by unit."""
         self.network_seconds: float | None = None
+        """Time of waiting for the network so far; None: unknown."""
         self.work_seconds: float | None = None
         """Wall time of work that others do, perhaps since before this phase; None: the time of this phase."""
         self.finished = False
@@ -167,17 +161,9 @@ class Phase:
         """Seconds since the start; once it has ended, of the whole phase."""
         return time.monotonic() - self.started if self._measured is None else self._measured.wall_seconds
 
-    def add(self, network_seconds: float | None = None, **counts: int) -> None:
-        """Count the work since the last call, by unit. A unit that is never counted stays unknown.
-
-        Raises:
-            ValueError: the clock counts no such unit.
-        """
-        if not counts.keys() <= set(self._clock.units):
-            raise ValueError(f"{', '.join(counts)}: this clock counts {', '.join(self._clock.units)}")
+    def add(self, **counts: int) -> None:
+        """Count the work since the last call, by unit of the clock. A unit that is never counted stays unknown."""
         self.counts.update(counts)
-        if network_seconds is not None:
-            self.network_seconds = (self.network_seconds or 0.0) + network_seconds
 
     def advance(self, done: float, **figures: float) -> None:
         """Report the progress of the phase: `done` of `goal`, with the current `figures`. A call takes microseconds."""
@@ -242,9 +228,7 @@ class PhaseClock:
 
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
-        """Measure the block as phase `name` of `epoch`; raise RuntimeError inside another phase of this clock."""
-        if self._current is not None:
-            raise RuntimeError(f"phase {name!r} cannot start inside phase {self._current.name!r}")
+        """Measure the block as phase `name` of `epoch`; it holds no other phase of this clock."""
         for listener in self.listeners:
             listener.phase_started(name, epoch, goal)
         if self._gauge is not None:
@@ -308,17 +292,9 @@ class PhaseClock:
         names = dict.fromkeys(name for _, name, _ in self._rows)
         return {name: PhaseTotals.of(row for _, phase, row in self._rows if phase == name) for name in names}
 
-    def summary(self) -> dict[str, dict[str, float | int | str | None]]:
-        """Entries for `summary.json`: the totals of every phase, by column."""
-        return {name: {"epochs": row.epochs, **row.as_dict(self.units)} for name, row in self.totals().items()}
-
     def epoch_rows(self, epoch: int) -> dict[str, PhaseTotals]:
         """Time and work of each phase of `epoch` so far."""
         return {name: row for at, name, row in self._rows if at == epoch}
-
-    def epoch_total(self, epoch: int) -> PhaseTotals:
-        """Time and work of all phases of `epoch` so far."""
-        return PhaseTotals.of(row for at, _, row in self._rows if at == epoch)
 
     def steady(self, name: str) -> PhaseTotals:
         """The phase `name` over all epochs but the first, which warms up; over the first if it is the only one."""

@@ -23,7 +23,6 @@ from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.budget import Budget, Cost
 from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints, check_same, read_checkpoint
-from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
@@ -42,12 +41,12 @@ class HasEndedError(Exception):
 class RunOptions:
     """What the caller of a run adds to its settings."""
 
+    started: float
+    """Time on `time.monotonic()` from which the run counts its time."""
     callbacks: Sequence[L.Callback] = ()
     """They come after those of the run, before its checkpoints."""
     run_name: str | None = None
     """Name for the loggers; None: made of the configuration's name and the folder's."""
-    started: float | None = None
-    """Time on `time.monotonic()` from which the run counts its time; None: now."""
     trial: bool = False
     """Whether it is a trial of a sweep; see `Session`."""
     saved: Callable[[Path], None] = lambda path: None
@@ -63,7 +62,7 @@ def run(
     folder: Path,
     profile: DeviceProfile,
     display_from: Callable[[int], RunDisplay],
-    options: RunOptions | None = None,
+    options: RunOptions,
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which is also written there as `summary.json`.
 
@@ -74,8 +73,6 @@ def run(
         UsageError: a setting does not suit the task, the data or the run to continue.
         HasEndedError: the run to continue has done all its epochs.
     """
-    options = options or RunOptions()
-    started = time.monotonic() if options.started is None else options.started
     quiet_lightning()
     profile.apply()
     refuse_for_several(profile, ranks())
@@ -86,7 +83,7 @@ def run(
         task.close()
         raise HasEndedError(ended)
     session = _Run(config, task, folder, profile, options, first_epoch)
-    session.set_up(started, display_from(first_epoch))
+    session.set_up(display_from(first_epoch))
     figures = session.fit(checkpoint)
     return session.end(figures) if ranks().writes else {}
 
@@ -102,9 +99,9 @@ class _Run:
     options: RunOptions
     first_epoch: int
 
-    def set_up(self, started: float, display: RunDisplay) -> None:
-        """Begin the clock at `started`, and make the task, the loggers and the Trainer, in this order."""
-        config, task, options = self.config, self.task, self.options
+    def set_up(self, display: RunDisplay) -> None:
+        """Begin the clock, and make the task, the loggers and the Trainer, in this order."""
+        config, task, options, started = self.config, self.task, self.options, self.options.started
         self.usage = RunUsage(self.folder, self.profile, task.units)
         self.clock = clock = self.usage.clock
         clock.resume(self.first_epoch)
@@ -150,11 +147,11 @@ class _Run:
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
         config, task, profile = self.config, self.task, self.profile
+        saved: dict[str, Any] = {"dirpath": self.folder / CHECKPOINTS, "enable_version_counter": False, "save_top_k": 1}
         # Lightning calls each hook of all callbacks in this order.
         callbacks: list[L.Callback] = [
-            EpochPhases(
-                self.clock, self.display, task.unit, task.shown
-            ),  # first, for a phase spans the work of all others
+            # The first: a phase spans the work of all others.
+            EpochPhases(self.clock, self.display, task.unit, task.shown),
             self.usage.steps,
             FiniteGuard(self.folder),  # before anything reads the epoch's figures
             LambdaCallback(on_train_epoch_end=self._log_figures),
@@ -168,7 +165,8 @@ class _Run:
             LambdaCallback(on_train_epoch_end=lambda trainer, _: self.clock.outside(SAVING, trainer.current_epoch)),
             *self.options.callbacks,
             self.metrics,  # after all that logs, and before the checkpoints
-            *checkpoints(self.folder, config.trainer),
+            ModelCheckpoint(filename="best", monitor=config.trainer.monitor, mode=config.trainer.monitor_mode, **saved),
+            ModelCheckpoint(filename="last", save_on_train_epoch_end=True, **saved),
         ]
         return L.Trainer(
             accelerator=profile.device.type,
@@ -228,23 +226,24 @@ class _Run:
         self.usage.warn_of_idling()
         ending = self._ending()
         self.clock.settle()
+        phases = self.clock.totals()
         summary = {
             "name": config.name,
             "task": config.task,
             "seed": config.seed,
             "wall_seconds": self.cost.seconds,
-            "cost": self.cost.summary(),
+            "cost": {"flops": self.cost.flops, "wall_seconds": self.cost.seconds},
             "epochs": self.trainer.current_epoch,
             "ending": ending,
             "val": self.metrics.validation(stopping.best_epoch if stopping.restored else None),
             "best": stopping.summary(),
-            "phases": self.clock.summary(),
+            "phases": {name: {"epochs": one.epochs, **one.as_dict(task.units)} for name, one in phases.items()},
             "learning_rate": scaled_lr(config.optimizer, self.profile.train_batch),
             **self.usage.summary(),
             "parameters": sum(p.numel() for p in task.module.net.parameters()),
             "device": ", ".join(filter(None, [describe_device(self.profile), task.engine()])),
             "versions": versions(),
-            **({evaluation.prefix: dict(evaluation.latest)} if evaluation.prefix else {}),
+            **({prefix: dict(evaluation.latest)} if (prefix := evaluation.measured.prefix) else {}),
             **figures,
             **task.summary(),
         }
@@ -263,7 +262,7 @@ class _Run:
 
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
         """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""
-        figures = self.evaluation.latest if self.evaluation.prefix else self.metrics.validation()
+        figures = self.evaluation.latest if self.evaluation.measured.prefix else self.metrics.validation()
         self.task.show_ending(ending, {**figures, **facts}, command_to_go_on(self.folder, self.config.trainer))
 
     def _track_files(self, **facts: Any) -> None:
@@ -278,15 +277,6 @@ class _Run:
             path = self.folder / CHECKPOINTS / f"{alias}.ckpt"
             if path.exists():
                 tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
-
-
-def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
-    """The latest state after every epoch, and the one of the best epoch by `trainer.monitor`."""
-    shared: dict[str, Any] = {"dirpath": folder / CHECKPOINTS, "enable_version_counter": False}
-    return [
-        ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, save_top_k=1, **shared),
-        ModelCheckpoint(filename="last", save_top_k=1, save_on_train_epoch_end=True, **shared),
-    ]
 
 
 def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[Path | None, int]:

@@ -14,19 +14,13 @@ from typing import Any
 import lightning as L
 import torch
 
+from hexlit.accelerate import machine
 from hexlit.accelerate.events import Events
-from hexlit.accelerate.machine import (
-    RESOURCES_FILE,
-    ProcessTree,
-    ResourceSampler,
-    remove_process_file,
-    write_process_file,
-)
 from hexlit.accelerate.memory import DeviceGauge, held_bytes, nvml_of, reset_peak
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.tracking.metric_names import EPOCH
 from hexlit.training.batches import whole_size
-from hexlit.training.phases import ASIDE, PER_SECOND, PhaseClock
+from hexlit.training.phases import ASIDE, PER_SECOND, PhaseClock, PhaseTotals
 from hexlit.training.tables import EpochTable
 
 log = logging.getLogger(__name__)
@@ -64,8 +58,6 @@ class StepClock(L.Callback):
         self._gauge = gauge or DeviceGauge(device, threads=1)
         self._events = Events(device)
         self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
-        self._examples = self._steps = 0
-        self._started = 0.0
         self._warm = self._warned = False
 
     @property
@@ -101,9 +93,16 @@ class StepClock(L.Callback):
         self._examples += whole_size(pl_module, batch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Write the epoch's row."""
-        self.table.append(self._row(trainer.current_epoch, pl_module))
-        self._warn_of_waiting()
+        """Write the epoch's row, and warn once of a slow loader."""
+        row = self._row(trainer.current_epoch, pl_module)
+        self.table.append(row)
+        slow = float(row["wall_seconds"]) > WORTH_A_WARNING and row["verdict"] == "loader-bound"
+        # The first epoch of a session loads compiled code with its first batch.
+        if self._warm and not self._warned and slow:
+            self._warned = True
+            share = f"{float(row['load_share']):.0%}"
+            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
+        self._warm = True
 
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
         """The figures of the epoch by column; None is "not measured"."""
@@ -142,16 +141,6 @@ class StepClock(L.Callback):
             reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
         return row | {"not_measured": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
-    def _warn_of_waiting(self) -> None:
-        """Warn once of a slow loader; the first epoch of a session loads compiled code with its first batch."""
-        row = self.latest
-        slow = float(row["wall_seconds"]) > WORTH_A_WARNING and row["verdict"] == "loader-bound"
-        if self._warm and not self._warned and slow:
-            self._warned = True
-            share = f"{float(row['load_share']):.0%}"
-            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
-        self._warm = True
-
 
 MB = 10**6
 
@@ -183,8 +172,8 @@ class RunUsage(L.Callback):
         self._device = profile.device
         self._warning_mb = profile.config.memory_warning
         self._warned = False
-        self._tree = ProcessTree(os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device))
-        self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / RESOURCES_FILE)
+        self._tree = machine.ProcessTree(os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device))
+        self._sampler = machine.ResourceSampler(self._tree, SAMPLED_EVERY, folder / machine.RESOURCES_FILE)
         gauge = DeviceGauge(profile.device, profile.threads, self._sampler.summary)
         self.clock = PhaseClock(folder / "phases.csv", gauge, units)
         self.steps = StepClock(folder / "steps.csv", profile.device, gauge)
@@ -193,11 +182,11 @@ class RunUsage(L.Callback):
     def sampling(self) -> Iterator[None]:
         """Sample the run into `resources.csv` inside the block, where it can also be watched."""
         with contextlib.closing(self._tree), self._sampler:
-            write_process_file(self._folder)
+            machine.write_process_file(self._folder)
             try:
                 yield
             finally:
-                remove_process_file(self._folder)
+                machine.remove_process_file(self._folder)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the memory and the times of the epoch."""
@@ -217,7 +206,7 @@ class RunUsage(L.Callback):
         """Most bytes held in the latest epoch: on the `host`, as samples show, and on the `device`."""
         samples = self._sampler.samples
         latest = samples[-1].host_bytes if samples else None
-        total = self.clock.epoch_total(epoch)
+        total = PhaseTotals.of(self.clock.epoch_rows(epoch).values())
         host = self._sampler.summary(time.monotonic() - total.wall_seconds).host_bytes
         return {"host": host or latest, "device": total.peak_device_bytes}
 

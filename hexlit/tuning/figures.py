@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
@@ -28,49 +28,39 @@ LEAST_GOOD = 5
 """Least number of good trials; PED-ANOVA compares their parameters with those of all trials."""
 
 
-class FigureOfSweep(NamedTuple):
-    """One figure: its file's name, its title, its data (see `hexlit.reporting.study_figures`), and what draws it."""
-
-    name: str
-    title: str
-    data: Any
-    make: Callable[[Any], Figure]
-
-
 def write_figures(results: SweepResults, folder: Path) -> list[PageFigure]:
     """Draw all figures to `folder`: `NAME.svg`, and `NAME.json` with the data in it. Returns them for the page."""
     figures = []
-    for figure in figures_of(results):
-        svg = draw(figure.make, figure.data)
-        with replacing(folder / f"{figure.name}.svg") as temporary:
+    for name, title, data, make in figures_of(results):
+        svg = draw(make, data)
+        with replacing(folder / f"{name}.svg") as temporary:
             temporary.write_bytes(svg)
-        content = {"title": figure.title, "data": plain(figure.data)}
-        write_text_atomic(folder / f"{figure.name}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
-        figures.append(PageFigure(figure.name, figure.title, svg, f"{folder.name}/{figure.name}.json"))
+        content = {"title": title, "data": plain(data)}
+        write_text_atomic(folder / f"{name}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
+        figures.append(PageFigure(name, title, svg, f"{folder.name}/{name}.json"))
     return figures
 
 
-def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
-    """Every figure of the sweep that can be drawn, with its data."""
+def figures_of(results: SweepResults) -> Iterator[tuple[str, str, Any, Callable[[Any], Figure]]]:
+    """Every figure of the sweep that can be drawn: its file's name, its title, its data, and what draws it.
+
+    The form of the data is that of `hexlit.reporting.study_figures`.
+    """
     aims, best = targets(results), results.ranking.best
     settings = {trial.number: trial.params for trial in results.trials}
     several = len(results.objectives) > 1
     landscape: Data = {"targets": aims if several else aims[:1], "parameters": _parameters(results), "best": best}
-    yield FigureOfSweep("history", "Optimisation history", _history(results, aims), plots.draw_history)
+    yield "history", "Optimisation history", _history(results, aims), plots.draw_history
     if several:
         front = {"targets": aims, "front": list(results.ranking.front), "best": best}
-        yield FigureOfSweep("pareto", "Pareto front", front, plots.draw_front)
+        yield "pareto", "Pareto front", front, plots.draw_front
     importances = [parameter_importances(target, results.distributions, settings) for target in landscape["targets"]]
-    yield FigureOfSweep("importances", "Parameter importances", importances, plots.draw_importances)
-    yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, plots.draw_parallel)
-    yield FigureOfSweep(
-        "slices", "Slices: the darker a trial, the later; the star is the best", landscape, plots.draw_slices
-    )
-    yield FigureOfSweep("intermediate", "Intermediate values", _intermediate(results), plots.draw_lines)
-    yield FigureOfSweep(
-        "curves", "Losses of all trials, as weighted and comparable", _curves(results), plots.draw_lines
-    )
-    yield FigureOfSweep("timeline", "Timeline of the trials", _timeline(results), plots.draw_timeline)
+    yield "importances", "Parameter importances", importances, plots.draw_importances
+    yield "parallel", "Parallel coordinates of the complete trials", landscape, plots.draw_parallel
+    yield "slices", "Slices: the darker a trial, the later; the star is the best", landscape, plots.draw_slices
+    yield "intermediate", "Intermediate values", _intermediate(results), plots.draw_lines
+    yield "curves", "Losses of all trials, as weighted and comparable", _curves(results), plots.draw_lines
+    yield "timeline", "Timeline of the trials", _timeline(results), plots.draw_timeline
 
 
 def targets(results: SweepResults) -> list[Data]:

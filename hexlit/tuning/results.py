@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
@@ -13,23 +13,12 @@ from hexlit.accelerate.machine import read_process_file
 from hexlit.errors import UsageError
 from hexlit.tuning.config import DIRECTION_OF_MODE
 from hexlit.tuning.sweep_folder import SweepFacts, is_tuned, numbered_folders, read_facts, read_yaml, swept_overrides
-from hexlit.tuning.trials import (
-    COMPLETE,
-    FAILED,
-    PRUNED,
-    RUNNING,
-    STATES,
-    TrialResult,
-    distributions_of_study,
-    distributions_of_values,
-    parameter_of,
-    trials_of_jobs,
-    trials_of_study,
-)
+from hexlit.tuning.trials import COMPLETE, FAILED, PRUNED, RUNNING, STATES, TrialResult, trials_of_jobs, trials_of_study
 
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
+    from optuna.trial import FrozenTrial
 
 FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
 MINIMIZE, MAXIMIZE = "minimize", "maximize"
@@ -311,6 +300,44 @@ def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> Tria
     shared = None if comparable is None else trial.curves.last(f"{split}.{comparable}")
     others = {name: value for name, value in losses.items() if name not in ("loss", comparable)}
     return replace(trial, loss=losses.get("loss"), comparable=shared, losses=others)
+
+
+def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDistribution"]:
+    """The searched parameters in order of appearance; a range that changed covers all its versions."""
+    result: dict[str, Any] = {}
+    for trial in trials:
+        for name, now in trial.distributions.items():
+            was: Any = result.setdefault(name, now)
+            new: Any = now
+            if type(new) is type(was) and new != was and hasattr(was, "low"):
+                result[name] = type(was)(min(was.low, new.low), max(was.high, new.high), log=was.log)
+    return result
+
+
+def distributions_of_values(settings: Sequence[Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
+    """The parameters of a sweep without a study; their ranges are those of the values in `settings`."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    result: dict[str, BaseDistribution] = {}
+    for name in dict.fromkeys(name for one in settings for name in one):
+        values: list[Any] = [one[name] for one in settings if name in one]
+        kinds = {type(value) for value in values}
+        if kinds <= {int, float} and all(map(math.isfinite, values)):
+            kind = IntDistribution if kinds == {int} else FloatDistribution
+            result[name] = kind(min(values), max(values))
+        else:
+            result[name] = CategoricalDistribution(tuple(dict.fromkeys(values)))
+    return result
+
+
+def parameter_of(name: str, distribution: Any) -> dict[str, Any]:
+    """The parameter `name` with a distribution of Optuna: `kind` (`float`, `int` or `categorical`) and range."""
+    known = {"name": name, "kind": "categorical", "log": False, "low": None, "high": None, "choices": ()}
+    if hasattr(distribution, "choices"):
+        return known | {"choices": distribution.choices}
+    kind = type(distribution).__name__.removesuffix("Distribution").lower()
+    ends = {"low": float(distribution.low), "high": float(distribution.high)}
+    return known | ends | {"kind": kind, "log": distribution.log}
 
 
 def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:

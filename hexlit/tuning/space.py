@@ -12,15 +12,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import (
-    ChoiceSweep,
-    IntervalSweep,
-    Override,
-    Quote,
-    QuotedString,
-    RangeSweep,
-    ValueType,
-)
+from hydra.core.override_parser.types import IntervalSweep, Override, Quote, QuotedString, RangeSweep, ValueType
 from hydra.errors import HydraException
 
 from hexlit.errors import UsageError
@@ -130,12 +122,12 @@ def _bare(name: str) -> str:
 
 def _meaning(override: Override) -> "BaseDistribution | str":
     """The distribution of a sweep, or the text of a fixed value."""
-    name, sweep = override.get_key_element(), override._value
+    name = override.get_key_element()
+    sweep: Any = override._value
     if not override.is_sweep_override():
         return "" if override.value_type is None else _text(name, sweep)
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
         raise UsageError(f"{name}: glob() cannot be searched; list the options with choice(...)")
-    assert isinstance(sweep, ChoiceSweep | RangeSweep | IntervalSweep)
     log = "log" in sweep.tags
     if isinstance(sweep, IntervalSweep):
         return _numbers(name, sweep.start, sweep.end, None, log=log)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote_plus, unquote
 
 from optuna.exceptions import UpdateFinishedTrialError
@@ -280,7 +280,6 @@ class HealingLock(JournalFileOpenLock):
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         self._path = path
-        self._file: IO[bytes] | None = None
 
     def acquire(self) -> bool:
         self._file = file = self._path.open("r+b", buffering=0)
@@ -296,5 +295,4 @@ class HealingLock(JournalFileOpenLock):
         return True
 
     def release(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._file.close()

@@ -158,7 +158,10 @@ class SweepSession:
                         trial, overrides = begun
                         self._attempts.expect(trial, overrides)
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
-                    self._show(news)  # after the slots are full again
+                    # After the slots are full again; the trials that have just ended are saved first.
+                    if news:
+                        self._save_results()
+                    self._display.update(as_document(read_results(self._plan.folder, study=self._study)), news)
                     if not running:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
@@ -234,12 +237,6 @@ class SweepSession:
         seconds += self._before.get("seconds", 0.0)
         facts = sweep_facts(self._plan, started=started, finished=finished, seconds=seconds)
         write_text_atomic(self._plan.folder / SWEEP_FILE, json.dumps(facts, indent=2) + "\n")
-
-    def _show(self, news: list[str]) -> None:
-        """Show the state of the sweep; results of the trials that have just ended are saved first."""
-        if news:
-            self._save_results()
-        self._display.update(as_document(read_results(self._plan.folder, study=self._study)), news)
 
     def _save_results(self) -> None:
         try:

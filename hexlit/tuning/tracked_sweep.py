@@ -48,9 +48,10 @@ def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
     run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
     better = max if document["objectives"][0]["direction"] == "maximize" else min
     started, values = document["started"] or 0.0, list[float]()
-    trials = sorted(document["trials"], key=lambda trial: (trial["ended"] or float("inf"), trial["number"]))
-    for step, trial in enumerate(trials):
-        value = first_value(trial)
+    trials = [{**trial, "value": next(iter(trial["values"] or ()), None)} for trial in document["trials"]]
+    by_end = sorted(trials, key=lambda trial: (trial["ended"] or float("inf"), trial["number"]))
+    for step, trial in enumerate(by_end):
+        value = trial["value"]
         values += [] if value is None else [value]
         row = {TRIAL: trial["number"], "sweep/value": value, "sweep/best": better(values) if values else None}
         row["sweep/trial_seconds"] = trial["seconds"]
@@ -58,14 +59,7 @@ def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
         row |= {f"params/{name}": setting for name, setting in trial["params"].items()}
         run.log({name: entry for name, entry in row.items() if entry is not None}, step)
     names = [parameter["name"] for parameter in document["parameters"]]
-    rows = [{**trial, "value": first_value(trial)} for trial in document["trials"]]
-    cells = [[*(row[name] for name in COLUMNS), *(row["params"].get(name) for name in names)] for row in rows]
+    cells = [[*(row[name] for name in COLUMNS), *(row["params"].get(name) for name in names)] for row in trials]
     if cells:
         run.table("sweep/trials", [*COLUMNS, *names], cells, max(0, len(trials) - 1))
     run.flush()
-
-
-def first_value(trial: Mapping[str, Any]) -> float | None:
-    """The value of a trial by the first objective."""
-    values = trial["values"]
-    return values[0] if values else None

@@ -15,7 +15,6 @@ from hexlit.reporting.sweep import FLAGS
 from hexlit.tuning.sweep_folder import SweepFacts, read_yaml
 
 if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
     from optuna.trial import FrozenTrial
 
 COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED = "complete", "pruned", "failed", "running", "interrupted"
@@ -163,44 +162,6 @@ def _risen(values: Sequence[float]) -> int | None:
     return means.index(lowest) if means[-1] > lowest + RISE * abs(lowest) else None
 
 
-def distributions_of_study(trials: Iterable["FrozenTrial"]) -> dict[str, "BaseDistribution"]:
-    """The searched parameters in order of appearance; a range that changed covers all its versions."""
-    result: dict[str, Any] = {}
-    for trial in trials:
-        for name, now in trial.distributions.items():
-            was: Any = result.setdefault(name, now)
-            new: Any = now
-            if type(new) is type(was) and new != was and hasattr(was, "low"):
-                result[name] = type(was)(min(was.low, new.low), max(was.high, new.high), log=was.log)
-    return result
-
-
-def distributions_of_values(settings: Sequence[Mapping[str, Value]]) -> dict[str, "BaseDistribution"]:
-    """The parameters of a sweep without a study; their ranges are those of the values in `settings`."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    result: dict[str, BaseDistribution] = {}
-    for name in dict.fromkeys(name for one in settings for name in one):
-        values: list[Any] = [one[name] for one in settings if name in one]
-        kinds = {type(value) for value in values}
-        if kinds <= {int, float} and all(map(math.isfinite, values)):
-            kind = IntDistribution if kinds == {int} else FloatDistribution
-            result[name] = kind(min(values), max(values))
-        else:
-            result[name] = CategoricalDistribution(tuple(dict.fromkeys(values)))
-    return result
-
-
-def parameter_of(name: str, distribution: Any) -> dict[str, Any]:
-    """The parameter `name` with a distribution of Optuna: `kind` (`float`, `int` or `categorical`) and range."""
-    known = {"name": name, "kind": "categorical", "log": False, "low": None, "high": None, "choices": ()}
-    if hasattr(distribution, "choices"):
-        return known | {"choices": tuple(map(plain_value, distribution.choices))}
-    kind = type(distribution).__name__.removesuffix("Distribution").lower()
-    ends = {"low": float(distribution.low), "high": float(distribution.high)}
-    return known | ends | {"kind": kind, "log": distribution.log}
-
-
 def plain_value(value: Any) -> Value:
     """`value` in a form that JSON allows."""
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)
@@ -262,9 +223,9 @@ def trials_of_study(
     """The trials of a study that have begun, by number."""
     from hexlit.tuning.study import is_surplus
 
-    begun = [trial for trial in trials if trial.state.name != "WAITING" and not is_surplus(trial)]
-    begun.sort(key=lambda trial: trial.number)
-    return [_of_study(folder, facts, trial, sweep_alive, now) for trial in begun]
+    begun = (trial for trial in trials if trial.state.name != "WAITING" and not is_surplus(trial))
+    by_number = sorted(begun, key=lambda trial: trial.number)
+    return [_of_study(folder, facts, trial, sweep_alive, now) for trial in by_number]
 
 
 def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive: bool, now: float) -> TrialResult:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexlit.tasks.hex.tracked import METRICS
+from hexlit.tasks.hex.task import HexTask
 from hexlit.tracking.metric_names import Metric, MetricTable
 
 
@@ -30,7 +30,7 @@ from hexlit.tracking.metric_names import Metric, MetricTable
     ],
 )
 def test_a_name_has_its_group_and_its_better_end(name: str, grouped: str, best: str | None) -> None:
-    table = MetricTable(METRICS)
+    table = MetricTable(HexTask.metrics)
     assert table.grouped(name) == grouped
     assert table.best(name) == best
 
@@ -38,7 +38,7 @@ def test_a_name_has_its_group_and_its_better_end(name: str, grouped: str, best: 
 def test_axes_are_those_of_all_tasks_and_of_this_one() -> None:
     shared = ["epoch", "train/step", "cost/flops", "time/wall_seconds"]
     assert MetricTable().axes == shared
-    assert MetricTable(METRICS).axes == [*shared, "selfplay/games", "selfplay/positions"]
+    assert MetricTable(HexTask.metrics).axes == [*shared, "selfplay/games", "selfplay/positions"]
 
 
 def test_a_line_of_the_task_wins() -> None:

@@ -49,7 +49,7 @@ def preset(name: str) -> OptimizerConfig:
 @pytest.mark.parametrize("fused", [False, True])
 def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(name: str, fused: bool) -> None:
     model = net()
-    optimizer = build_optimizer(OptimizerConfig(name=name, lr=0.1, weight_decay=0.3), model, fused=fused)
+    optimizer = build_optimizer(OptimizerConfig(name=name, weight_decay=0.3), model, fused=fused, lr=0.1)
     assert isinstance(optimizer, KINDS[name])
     decay = {id(p): group["weight_decay"] for group in optimizer.param_groups for p in group["params"]}
     assert sum(len(group["params"]) for group in optimizer.param_groups) == len(decay) == len(list(model.parameters()))
@@ -84,7 +84,7 @@ def regression(name: str) -> tuple[float, float]:
     """Mean squared error of a small network on new examples, before and after 400 steps."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 1))
-    optimizer = build_optimizer(preset(name), model, fused=False)
+    optimizer = build_optimizer(preset(name), model, fused=False, lr=preset(name).lr)
     unseen = noisy(2048)
 
     def loss(examples: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -113,7 +113,7 @@ def test_state_takes_8_bytes_a_parameter_4_or_hardly_any() -> None:
     model = build_net(NetConfig(blocks=[4]))
     found = {}
     for name in OPTIMIZERS:
-        optimizer = build_optimizer(preset(name), model, fused=False)
+        optimizer = build_optimizer(preset(name), model, fused=False, lr=preset(name).lr)
         assert optimizer_state_bytes(optimizer) == 0
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)

@@ -37,8 +37,9 @@ def test_phases_add_up_to_the_wall_time_and_their_rows_to_the_totals(tmp_path: P
 def test_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     with clock.phase("selfplay", epoch=3) as phase:
-        phase.add(games=2, positions=100, network_seconds=0.01)
-        phase.add(games=3, positions=50, evaluations=4000, network_seconds=0.01)
+        phase.add(games=2, positions=100)
+        phase.add(games=3, positions=50, evaluations=4000)
+        phase.network_seconds = 0.02
         time.sleep(0.04)
     (row,) = rows_of(tmp_path / "phases.csv")
     assert tuple(row) == (
@@ -59,8 +60,8 @@ def test_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path)
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     clock.cpu_clock = iter([10.0, 17.5]).__next__  # of this process and of those that work for it
     with clock.phase("selfplay", epoch=0) as phase:
-        phase.add(games=8, network_seconds=3.0)
-        phase.work_seconds = 4.0
+        phase.add(games=8)
+        phase.work_seconds, phase.network_seconds = 4.0, 3.0
     for totals in (clock.totals(), PhaseClock(tmp_path / "phases.csv", units=UNITS).totals()):
         total = totals["selfplay"]
         assert total.wall_seconds < 4.0
@@ -96,7 +97,7 @@ def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the
     first = PhaseClock(path, units=UNITS)
     for epoch in range(3):
         with first.phase("selfplay", epoch) as phase:
-            phase.add(games=10, evaluations=1000, network_seconds=0.001)
+            phase.add(games=10, evaluations=1000)
             time.sleep(0.01)
     kept = sum(float(row["wall_seconds"]) for row in rows_of(path)[:2])
     second = PhaseClock(path, units=UNITS)

@@ -17,9 +17,8 @@ from torch.utils.data import Dataset, Sampler
 
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import TextDataConfig
-from hexlit.tasks.tables import FORMATS, read_table
+from hexlit.tasks.tables import FORMATS, SPLITS, read_table
 
-SPLITS = ("train", "validation", "test")
 Rows = NDArray[np.int64]
 Tokens = NDArray[np.int32]
 """The tokens of a text, `[L]`. No tensors: a loading process would get each of them by a file descriptor."""
@@ -234,6 +233,10 @@ class PaddedTexts(Dataset[TextBatch]):
         tokens = pad_sequence(texts, batch_first=True, padding_value=self._pad).long()
         mask = torch.arange(tokens.shape[1]) < torch.from_numpy(self.lengths[rows])[:, None]
         return TextBatch(tokens, mask, torch.from_numpy(self.labels[rows]), torch.tensor(rows))
+
+    def in_order(self, batch: int) -> list[list[int]]:
+        """The numbers of all texts in batches of `batch`, the longest texts first."""
+        return by_length(np.arange(len(self)), self.lengths, batch)
 
 
 class LengthBuckets(Sampler[list[int]]):

@@ -13,19 +13,10 @@ from torch import Tensor
 
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextNetConfig, check_packages
-from hexlit.tasks.classify.data import (
-    SPLITS,
-    PaddedTexts,
-    TextBatch,
-    TextTokens,
-    by_length,
-    read_columns,
-    read_labelled,
-    split_texts,
-)
+from hexlit.tasks.classify.data import PaddedTexts, TextBatch, TextTokens, read_columns, read_labelled, split_texts
 from hexlit.tasks.classify.module import ClassifyDataModule, TextNet, net_of, scores_of, surprises
 from hexlit.tasks.supervised import evaluating, load_trained
-from hexlit.tasks.tables import write_table
+from hexlit.tasks.tables import SPLITS, write_table
 
 BATCH = 32
 """New texts that go through the network at once."""
@@ -199,7 +190,7 @@ def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[dict[str, 
     """The columns `predicted`, `confidence` and for each class `p_CLASS`; and a remark if texts were cut, else ""."""
     encoded, cut = loaded.tokens.encode(texts)
     data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)
-    batches = (data[rows] for rows in by_length(np.arange(len(texts)), data.lengths, BATCH))
+    batches = (data[rows] for rows in data.in_order(BATCH))
     probabilities = probabilities_of(loaded.net, batches, len(texts))
     columns: dict[str, Any] = {f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)}
     predicted = [loaded.classes[label] for label in probabilities.argmax(1)]

@@ -19,18 +19,9 @@ from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
-from hexlit.tasks.classify.data import (
-    SPLITS,
-    LengthBuckets,
-    PaddedTexts,
-    TextBatch,
-    TextTokens,
-    by_length,
-    read_labelled,
-    split_texts,
-)
+from hexlit.tasks.classify.data import LengthBuckets, PaddedTexts, TextBatch, TextTokens, read_labelled, split_texts
 from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
-from hexlit.tasks.tables import first_line
+from hexlit.tasks.tables import SPLITS, first_line
 from hexlit.training.batches import whole_size
 
 Probabilities = NDArray[np.floating[Any]]
@@ -130,12 +121,7 @@ class ClassifyDataModule(L.LightningDataModule):
     def in_order(self, split: str) -> DataLoader[Any]:
         """Every text of `split` once, the longest first."""
         data = self._padded[split]
-        rows = by_length(np.arange(len(data)), data.lengths, self.profile.evaluation_batch)
-        return make_loader(data, self.profile, sampler=rows, batch_size=None)
-
-    def figures(self) -> dict[str, float]:
-        """Texts of the splits that training uses, for the loggers."""
-        return {f"{split}_texts": float(len(self.texts[split])) for split in ("train", "validation")}
+        return make_loader(data, self.profile, sampler=data.in_order(self.profile.evaluation_batch), batch_size=None)
 
     def summary(self) -> dict[str, Any]:
         """Plain containers: texts of the splits, and the texts dropped, cut or read as Latin-1."""

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import torch
 
-from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.classification import draw_confusion, report_sections
 from hexlit.reporting.figures import draw
 from hexlit.tasks.classify.config import ClassifyTrainConfig
@@ -17,6 +16,7 @@ from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, Tex
 from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
 from hexlit.training.checkpoints import check_same
+from hexlit.training.task import Session
 
 LOADING = """Device: {0.device.type}
 DataLoader Configuration for {1}:
@@ -44,7 +44,8 @@ class ClassifyTask(SupervisedTask):
     saved: Mapping[str, Any] | None = None
     """The hyperparameters of the run to continue."""
 
-    def make(self, profile: DeviceProfile) -> None:
+    def set_up(self, session: Session) -> None:
+        self.session, profile = session, session.profile
         self.console.print(LOADING.format(profile, profile.device.type.upper()), highlight=False)
         self.data = ClassifyDataModule(self.config.data, seed=self.config.seed, profile=profile)
         net, tokens = self._network()

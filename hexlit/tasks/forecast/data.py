@@ -1,7 +1,6 @@
 """A table of readings as windows: times, grid, gaps, scaling, batches. No Lightning: loading processes import this."""
 
 from dataclasses import dataclass, fields
-from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,7 +110,7 @@ def read_times(table: pd.DataFrame, form: str | None) -> Times:
     elif len(columns) == 1 and is_datetime64_any_dtype(columns[0]):
         times = pd.to_datetime(columns[0], utc=True)
     else:
-        texts = reduce(lambda left, right: left + " " + right, (column.astype(str) for column in columns))
+        texts = columns[0].astype(str).str.cat([column.astype(str) for column in columns[1:]], sep=" ")
         times = pd.to_datetime(texts, format=form or "ISO8601", utc=True, errors="coerce")
         if wrong := texts[times.isna()].tolist():
             raise ValueError(f"{'+'.join(table)} is {wrong[0]!r} in a row, data.time_format={form or 'ISO 8601'}")
@@ -288,14 +287,8 @@ class WindowTable:
         # A forecast beyond the last row has no truth, not the first row of the next series.
         inside = ahead < self.steps
         target = self._truth[numbers[:, None] * self.steps + torch.where(inside, ahead, 0)]
-        return ForecastBatch(
-            history=self._inputs[past],
-            future=self._calendar[ahead],
-            statics=self.statics[numbers],
-            series=numbers,
-            target=torch.where(inside[:, :, None], target, torch.nan),
-            origin=steps,
-        )
+        target = torch.where(inside[:, :, None], target, torch.nan)
+        return ForecastBatch(self._inputs[past], self._calendar[ahead], self.statics[numbers], numbers, target, steps)
 
 
 class Windows(Dataset[ForecastBatch]):
@@ -323,10 +316,8 @@ class Windows(Dataset[ForecastBatch]):
             has_future &= table.has_target[:, origins + ahead]
         self.series, columns = np.nonzero(has_past & has_future)
         self.origin = origins[columns]
-        self.dropped = {
-            "gap in the past": int((~has_past).sum()),
-            "missing target": int((has_past & ~has_future).sum()),
-        }
+        no_target = int((has_past & ~has_future).sum())
+        self.dropped = {"gap in the past": int((~has_past).sum()), "missing target": no_target}
 
     def __len__(self) -> int:
         """Number of windows, N."""

@@ -16,17 +16,9 @@ from hexlit.errors import UsageError
 from hexlit.reporting.forecasts import ForecastPanel
 from hexlit.tasks.forecast.config import ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, WindowSpec, WindowTable, read_grid
-from hexlit.tasks.forecast.module import (
-    NAIVE,
-    SPLITS,
-    ForecastDataModule,
-    ForecastNet,
-    errors_of,
-    naive_forecasts,
-    skill,
-)
+from hexlit.tasks.forecast.module import NAIVE, ForecastDataModule, ForecastNet, errors_of, naive_forecasts, skill
 from hexlit.tasks.supervised import evaluating, load_trained
-from hexlit.tasks.tables import write_table
+from hexlit.tasks.tables import SPLITS, write_table
 from hexlit.training.batches import parts_of
 
 log = logging.getLogger(__name__)
@@ -120,11 +112,9 @@ def _last(batch: ForecastBatch) -> Tensor:
     return batch.history[:, -1:, : batch.target.shape[2]]
 
 
-def example_panels(
-    net: ForecastNet, data: ForecastDataModule, count: int = 6, split: str = "test"
-) -> list[ForecastPanel]:
-    """`count` windows of the first target in units, evenly spread over the windows of `split`."""
-    windows, spec = data.windows[split], data.spec
+def example_panels(net: ForecastNet, data: ForecastDataModule, count: int) -> list[ForecastPanel]:
+    """`count` windows of the first target in units, evenly spread over the test set."""
+    windows, spec = data.windows["test"], data.spec
     batch = windows[np.unique(np.linspace(0, len(windows) - 1, count).round().astype(np.int64))]
     naive = naive_forecasts(batch.history, spec).get("seasonal")
     past, *others = (
@@ -213,21 +203,18 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
             f"source={source}: series {', '.join(unknown)} is not among those trained on: {', '.join(spec.series)}"
         )
     table = WindowTable(grid, spec)
-    enough = grid.last + 1 >= spec.history
-    ready = enough & [
-        table.has_input[series, : last + 1][-spec.history :].all() for series, last in enumerate(grid.last)
-    ]
+    known = [table.has_input[series, : last + 1][-spec.history :].all() for series, last in enumerate(grid.last)]
+    ready = (grid.last + 1 >= spec.history) & known
     gap = f"{spec.history} steps without a gap of more than {spec.max_gap}"
     if not ready.any():
         raise UsageError(f"source={source}: no series ends with {gap}")
     names = np.array(grid.series)
     if not ready.all():
-        log.warning(
-            "source=%s: no forecast of series %s, which must end with %s", source, ", ".join(names[~ready]), gap
-        )
+        left_out = ", ".join(names[~ready])
+        log.warning("source=%s: no forecast of series %s, which must end with %s", source, left_out, gap)
     rows = np.flatnonzero(ready)
-    known = torch.tensor([spec.series.index(name) for name in names[rows]])
-    batch = table.batch(rows, grid.last[rows])._replace(series=known, statics=table.statics[known])
+    series = torch.tensor([spec.series.index(name) for name in names[rows]])
+    batch = table.batch(rows, grid.last[rows])._replace(series=series, statics=table.statics[series])
     values = spec.in_units(forecast_batch(net, batch).numpy())
     if not np.isfinite(values).all():
         raise UsageError(f"checkpoint={checkpoint}: its forecasts are no numbers")

@@ -22,18 +22,15 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, Windows, WindowSpec, WindowTable, fit_spec, in_batches, read_grid
 from hexlit.tasks.supervised import SupervisedModule, check_unchanged, sine_positions, transformer_layers
+from hexlit.tasks.tables import SPLITS
 
-SPLITS = ("train", "validation", "test")
 NAIVE = ("persistence", "seasonal")
 """Naive forecasts; see `naive_forecasts`."""
 
 
 Numbers = NDArray[np.float64]
-LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "mae": functional.l1_loss,
-    "mse": functional.mse_loss,
-    "huber": functional.huber_loss,
-}
+Loss = Callable[[Tensor, Tensor], Tensor]
+LOSSES: dict[str, Loss] = {"mae": functional.l1_loss, "mse": functional.mse_loss, "huber": functional.huber_loss}
 """Losses of scaled values by name."""
 
 
@@ -84,10 +81,6 @@ class ForecastDataModule(L.LightningDataModule):
         rows = in_batches(np.arange(len(windows)), self.profile.evaluation_batch)
         return make_loader(windows, self.profile, sampler=rows, batch_size=None)
 
-    def figures(self) -> dict[str, float]:
-        """Windows of the splits that training uses, for the loggers."""
-        return {f"{split}_windows": float(len(self.windows[split])) for split in ("train", "validation")}
-
     def summary(self) -> dict[str, Any]:
         """Plain containers: windows and times of the splits, dropped windows with reasons, filled values."""
         times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
@@ -137,10 +130,8 @@ class RecurrentEncoder(nn.Module):
         """Layers of `units`, of `kind` lstm or gru."""
         super().__init__()
         layer = nn.LSTM if kind == "lstm" else nn.GRU
-        sizes = [inputs, *units]
-        self.layers = nn.ModuleList(
-            layer(before, after, batch_first=True) for before, after in zip(sizes, units, strict=False)
-        )
+        sizes = zip([inputs, *units], units, strict=False)
+        self.layers = nn.ModuleList(layer(before, after, batch_first=True) for before, after in sizes)
         self.dropout = nn.Dropout(dropout)
         self.width = units[-1]
 

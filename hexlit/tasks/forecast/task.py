@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import torch
 
-from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.figures import draw
 from hexlit.reporting.forecasts import draw_forecasts, report_sections
 from hexlit.tasks.forecast.config import ForecastTrainConfig
@@ -16,6 +15,7 @@ from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, For
 from hexlit.tasks.supervised import SupervisedTask, forward_flops
 from hexlit.tracking.metric_names import Metric
 from hexlit.training.checkpoints import check_same
+from hexlit.training.task import Session
 
 
 class ForecastTask(SupervisedTask):
@@ -34,9 +34,10 @@ class ForecastTask(SupervisedTask):
     module: ForecastModule
     data: ForecastDataModule
 
-    def make(self, profile: DeviceProfile) -> None:
-        self.data = ForecastDataModule(self.config.data, seed=self.config.seed, profile=profile)
-        self.module = ForecastModule(self.config, self.data.spec, profile)
+    def set_up(self, session: Session) -> None:
+        self.session = session
+        self.data = ForecastDataModule(self.config.data, seed=self.config.seed, profile=session.profile)
+        self.module = ForecastModule(self.config, self.data.spec, session.profile)
 
     def forward_flops(self) -> int:
         meta = torch.device("meta")  # shapes only; recurrent layers become plain products, which the counter knows

@@ -42,7 +42,6 @@ class HexDataModule(L.LightningDataModule):
 
     def prepare(self) -> None:
         """Compile the code that makes the data, or load it."""
-        return
 
     def cpu_seconds(self) -> float:
         """Processor time of other processes that make the data."""
@@ -70,7 +69,6 @@ class HexDataModule(L.LightningDataModule):
 
     def close(self) -> None:
         """End the processes that make the data; called after an exception too."""
-        return
 
 
 class GamesDataModule(HexDataModule):

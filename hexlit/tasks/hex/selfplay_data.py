@@ -118,7 +118,8 @@ class SelfPlayDataModule(HexDataModule):
     def summary(self) -> dict[str, Any]:
         games, positions, _, unresigned, false_resigns = self.totals.values()
         resignations = {"played_on": unresigned, "would_have_been_wrong": false_resigns}
-        players = self.players.summary()
+        devices, place = list(self.players.devices), self.players.placement
+        players = {"processes": place.workers, "devices": devices, "versions_behind": place.ahead}
         return {"games": games, "positions": positions, "resignations": resignations, "players": players}
 
     def close(self) -> None:
@@ -224,11 +225,6 @@ class Players:
     memory_share: float
     """The learner's share of its device's memory cap; the players there have the rest."""
 
-    def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`."""
-        where = self.placement
-        return {"processes": where.workers, "devices": list(self.devices), "versions_behind": where.ahead}
-
 
 def make_players(config: HexTrainConfig, profile: DeviceProfile, own: Ranks) -> Players:
     """Start the players of the rank `own`: on this machine, or on the cluster of `selfplay.where=ray`.
@@ -255,6 +251,5 @@ def make_players(config: HexTrainConfig, profile: DeviceProfile, own: Ranks) -> 
     makers = tuple(
         HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
     )
-    return Players(
-        make_player(PlayerSettings(settings, makers[0], makers), placement.workers), placement, devices, learners
-    )
+    player = make_player(PlayerSettings(settings, makers[0], makers), placement.workers)
+    return Players(player, placement, devices, learners)

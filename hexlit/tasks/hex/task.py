@@ -1,6 +1,7 @@
 """The task `hex`: a policy/value network, its training games, its rating, and the measure of its strength."""
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,30 +18,42 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
 from hexlit.arena.ratings import RatingPool
+from hexlit.hex.notation import format_moves
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
+from hexlit.reporting.board_svg import board_picture, moves_svg
+from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
-from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.selfplay.store import part_files
+from hexlit.tasks.hex.checkpoint import load_network, network_file
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
-from hexlit.tasks.hex.tracked import METRICS, SAMPLES, show_games, show_openings, used_games
 from hexlit.tasks.supervised import ShownTask
 from hexlit.tracking.identity import Identity
+from hexlit.tracking.metric_names import Metric
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoints import check_same, save_whole
 from hexlit.training.evaluation import is_last
-from hexlit.training.loggers import tracked_run
+from hexlit.training.loggers import checkpoint_files, tracked_run
 from hexlit.training.phases import Phase, PhaseClock
 from hexlit.training.task import Evaluation, Session
 
 log = logging.getLogger(__name__)
 CHECKED_POSITIONS = 1000
 """Positions for comparing the number format of self-play with float32 at the end of a run."""
+GAMES = "games"
+"""Kind of the artifacts with games."""
+COLUMNS = ("epoch", "game", "network_version", "length", "winner", "ended", "moves", "board")
+SAMPLES = 4
+"""Games in a table."""
+COLOURS = {1: "Black", -1: "White", 0: "unknown"}
+LOWEST = ("strength.*_brier", "strength.*_log_loss", "strength.*_error", "val.value_brier", "val.value_*_error")
+HIGHEST = ("openings_right", "optimality", "_accuracy", "_share")
 IsDue = Callable[[L.Trainer], bool]
 """Whether the epoch that ends now is measured."""
 
@@ -79,7 +92,15 @@ class HexTask(ShownTask):
     unit = "positions"
     units = UNITS
     shown = ("loss", "comparable_loss", "top1_accuracy")
-    metrics = METRICS
+    metrics = (
+        *(Metric(f"selfplay.{name}", axis=True) for name in ("games", "positions")),
+        Metric("games.*", "data/*"),
+        *(Metric(name, best="min") for name in LOWEST),
+        Metric("val.*_accuracy", best="max"),
+        Metric("strength.openings", best=None),
+        *(Metric(f"strength.*{name}", best="max") for name in HIGHEST),
+        *(Metric(name, best="max") for name in ("strength.score", "rating.elo")),
+    )
     fresh_data = True
     sections = hex_sections
     config: HexTrainConfig
@@ -147,16 +168,42 @@ class HexTask(ShownTask):
         return [media, *([RatingPhase(self.config, self.module, self.session)] if rated else [])]
 
     def _show_media(self, trainer: L.Trainer, module: L.LightningModule) -> None:
-        tracked = tracked_run(trainer.loggers)
-        if tracked is not None and tracked.media and self._is_due(trainer):
-            show_openings(tracked, self._measured, trainer.current_epoch)
-            show_games(tracked, self.data.some_games(SAMPLES), trainer.current_epoch)
+        """Log the maps of openings, by the search and by the value alone, where they were measured; and some games."""
+        tracked, step = tracked_run(trainer.loggers), trainer.current_epoch
+        if tracked is None or not tracked.media or not self._is_due(trainer):
+            return
+        for key in ("opening_map", "value_opening_map"):
+            if key in self._measured:
+                board = OpeningsBoard("", self._measured[key], self._measured.get("opening_truth"))
+                tracked.picture(f"strength/{key}", board_picture(board)[1], step)
+        rows = []
+        for record in self.data.some_games(SAMPLES):
+            moves, size, winner = record.moves.tolist(), record.size, COLOURS[record.winner]
+            facts = [step, record.game_id, record.network_version, len(moves), winner, str(record.ending)]
+            rows.append([*facts, format_moves(moves, size), moves_svg(moves, size)])
+        if rows:
+            tracked.table("games/samples", COLUMNS, rows, step)
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         return {self.config.data.source: self.data.figures()}
 
     def used(self, identity: Identity) -> list[Files]:
-        return used_games(self.config, self.data, identity)
+        """The games of the run and recorded ones, named by their places, and `init_from`.
+
+        Games of self-play belong to the run `identity`; a store of recorded games has one name for all runs.
+        """
+        config, files = self.config, []
+        if config.data.source != GAMES:
+            counted = {name: count for name, count in self.data.summary().items() if name in ("games", "positions")}
+            facts = {"board": config.board, "swap": config.swap, "source": config.data.source, **counted}
+            files.append(Files(identity.artifact(GAMES), GAMES, self.data.files(), metadata=facts, reference=True))
+        if config.data.path is not None:
+            store = Path(config.data.path).resolve()
+            name, place = re.sub(r"[^\w.-]+", "-", store.name), {"path": str(store)}
+            files.append(Files(f"{GAMES}-{name}", GAMES, part_files(store), metadata=place, reference=True))
+        if config.init_from is not None:
+            files.append(checkpoint_files(network_file(config.init_from, "init_from")))
+        return files
 
     def forward_passes(self) -> int:
         return self.data.totals["evaluations"]
@@ -218,22 +265,19 @@ class RatingPhase(L.Callback):
 
     def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
         """The network of `module` is rated."""
-        evaluation, size, games = config.evaluation, config.board, config.evaluation.pool.pairs
+        evaluation, size = config.evaluation, config.board
+        board = {"size": size, "batch": evaluation.pool.pairs}
         self._every, self._module, self._session = evaluation.pool.every_epochs, module, session
         search = replace(config.search, simulations=evaluation.simulations)
 
         def network_player() -> Callable[[Weights], Player]:
-            host = EvaluatorHost(config.net, size=size, swap=config.swap, batch=games, profile=session.profile)
-            return lambda weights: SearchPlayer(
-                search, host.refreshed(weights), size=size, batch=games, swap=config.swap
-            )
+            host = EvaluatorHost(config.net, swap=config.swap, profile=session.profile, **board)
+            return lambda weights: SearchPlayer(search, host.refreshed(weights), swap=config.swap, **board)
 
         self._own, other = network_player(), network_player()
         rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
-        fixed: dict[str, Player] = {
-            "random": RandomPlayer(evaluation.seed),
-            "rollouts": SearchPlayer(search, rollouts, size=size, batch=games),
-        }
+        fixed: dict[str, Player] = {"random": RandomPlayer(evaluation.seed)}
+        fixed["rollouts"] = SearchPlayer(search, rollouts, swap=False, **board)
 
         def restored(path: Path) -> Player:
             return other(as_arrays(torch.load(path, map_location="cpu", weights_only=True)))

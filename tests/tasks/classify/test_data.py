@@ -13,7 +13,6 @@ from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import TextDataConfig
 from hexlit.tasks.classify.data import (
     BEGIN,
-    SPLITS,
     LabelledTexts,
     LengthBuckets,
     PaddedTexts,
@@ -22,6 +21,7 @@ from hexlit.tasks.classify.data import (
     read_labelled,
     split_texts,
 )
+from hexlit.tasks.tables import SPLITS
 from tests.tasks.classify.signed import SignedTexts
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
 
@@ -33,6 +33,15 @@ LABELS = ["a", "1", "b", "NA"]
 def test_every_table_gives_the_same_texts_and_labels(name: str, tmp_path: Path) -> None:
     source = read_labelled(TextDataConfig(path=str(save(TEXTS, LABELS, tmp_path / name))))
     assert (source.texts, source.labels, source.latin1) == (TEXTS, LABELS, 0)
+
+
+def test_a_quote_that_is_never_closed_is_refused_and_one_within_a_text_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('text,label\na 5" pipe,x\n"one ""two""",y\n')
+    assert read_labelled(TextDataConfig(path=str(path))).texts == ['a 5" pipe', 'one "two"']
+    path.write_text('text,label\n"one,x\ntwo,y\nthree,x\n')
+    with pytest.raises(UsageError, match=r"t.csv: a quote is never closed"):
+        read_labelled(TextDataConfig(path=str(path)))
 
 
 def test_a_folder_a_class_is_read_and_files_in_latin_1_are_counted(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ import torch
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig
 from hexlit.tasks.forecast.data import TimeGrid, calendar_features, carried_forward, read_grid, read_times
-from hexlit.tasks.forecast.module import SPLITS, ForecastDataModule
+from hexlit.tasks.forecast.module import ForecastDataModule
+from hexlit.tasks.tables import SPLITS
 from tests.tasks.forecast.tables import HOUR, START, emptied, hourly, make_data, save, without
 
 COLUMNS = ForecastDataConfig(time=["time"], timezone=None, series="place", targets=["temp"], features=["wind"])

@@ -97,7 +97,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     assert [maker.hardware.threads for maker in makers] == threads
     learner = made.on(made.device, data.memory_share)
     assert (learner.memory_cap, makers[0].hardware.memory_cap) == caps
-    assert data.players.summary() == {
+    assert data.summary()["players"] == {
         "processes": len(devices),
         "devices": list(dict.fromkeys(devices)),
         "versions_behind": 1,
