@@ -55,12 +55,10 @@ ARROWS: dict[str, set[str]] = {
 }
 FOR_ALL = {
     "errors",
-    "extras",
     "files",
     "interruption",
     "lifeline",
     "locks",
-    "outside",
     "settings",
     "__init__",
 }  # these import nothing of ours but one another
