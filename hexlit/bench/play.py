@@ -94,12 +94,10 @@ def measure_solver(subject: Subject) -> Outcome:
         longest = max(seconds for _, seconds in figures)
         detail = f"one of {POSITIONS}; {longest:.2f} s at most"
         add(f"{what} after {plies} random plies", figures, detail, first_call_seconds=first)
-    openings = np.eye(size * size, dtype=np.int8)
-    if size > OPENINGS_UP_TO:
-        return Outcome(lines)
-    repeats = config.repeats if size <= REPEATED_UP_TO else 1
-    figures = [_solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)]
-    add(f"all openings of {size}x{size}", figures, f"{figures[0][0]:,} nodes")
+    if size <= OPENINGS_UP_TO:
+        openings, repeats = np.eye(size * size, dtype=np.int8), config.repeats if size <= REPEATED_UP_TO else 1
+        figures = [_solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)]
+        add(f"all openings of {size}x{size}", figures, f"{figures[0][0]:,} nodes")
     return Outcome(lines)
 
 

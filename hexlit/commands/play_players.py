@@ -131,20 +131,19 @@ class TerminalGame:
         shared.roster.offer(self._against)
         self._resigned, self._how = 0, ""
 
-    def play(self) -> int:
-        """Play until the end, or until the person leaves; returns the winner, 0 without one."""
+    def play(self) -> None:
+        """Play until the end, or until the person leaves."""
         self.show()
         try:
             while not (self._board.winner or self._resigned):
                 if self._board.to_move not in self._people:
                     self._answer()
                 elif not self._ask():
-                    return 0
+                    return
         finally:
             self._players.close()
         winner = self._board.winner or -self._resigned
         self._say(Text.assemble(NAMES[winner], f" wins{self._how}"))
-        return winner
 
     def _resign(self, how: str = " by resignation") -> None:
         self._resigned, self._how = self._board.to_move, how
