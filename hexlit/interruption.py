@@ -3,7 +3,7 @@
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 TOLD = "what is kept, and how to go on, was printed"
@@ -11,7 +11,7 @@ TOLD = "what is kept, and how to go on, was printed"
 
 
 @contextmanager
-def says_how_to_continue(command: str, kept: Callable[[], str], again: Callable[[], str]) -> Iterator[None]:
+def says_how_to_continue(command: str, kept: str, again: str) -> Iterator[None]:
     """In the block SIGTERM acts as Ctrl-C. Either prints two lines to the error stream.
 
     Args:
@@ -25,7 +25,7 @@ def says_how_to_continue(command: str, kept: Callable[[], str], again: Callable[
         yield
     except (KeyboardInterrupt, SystemExit) as stop:
         if is_interruption(stop) and TOLD not in getattr(stop, "__notes__", ()):
-            print(f"\n{command}: interrupted; {kept()}\nTo continue: {again()}", file=sys.stderr, flush=True)
+            print(f"\n{command}: interrupted; {kept}\nTo continue: {again}", file=sys.stderr, flush=True)
             stop.add_note(TOLD)
         raise
     finally:

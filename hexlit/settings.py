@@ -15,12 +15,14 @@ constants or their names. Installed packages may add words to a field with a gro
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
+from importlib.util import find_spec
 from typing import Any, ClassVar, SupportsFloat
 
 from hexlit.errors import UsageError
-from hexlit.outside import entry_points_of
 
 WORDS = "words"
 """Key of the words in a field's metadata."""
@@ -32,6 +34,11 @@ NUMBERED = ":N"
 """End of a word that stands for many: `cuda:N` for `cuda:0`, `cuda:1` and so on."""
 SEEDS = "[0, 4294967295]"
 """Interval of a seed: 32 bits."""
+TASK_GROUP = "hexlit.tasks"
+"""Group of the tasks of other packages; each entry point leads to a `hexlit.commands.tasks.TaskEntry`."""
+BLOCK_GROUP = "hexlit.blocks"
+"""Group of their residual blocks for `net.block`; each entry point leads to a callable, see
+`hexlit.nets.outside_blocks`."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Interval:
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, SupportsFloat):
             return False
-        (low, high), number = self.ends, float(value)
+        low, high, number = *map(float, self.text[1:-1].split(",")), float(value)
         inside = low < number < high or (number == low < high and self.text[0] == "[")
         return inside or (number == high and self.text[-1] == "]")
 
@@ -60,12 +67,6 @@ class Interval:
         else:
             words = f"{lower}, {upper}"
         return f"{words} ({self.unit})" if self.unit else words
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Its lower and its upper end."""
-        low, high = map(float, self.text[1:-1].split(","))
-        return low, high
 
 
 def number(default: float | Sequence[float] | None, interval: str, *, unit: str = "") -> Any:
@@ -165,3 +166,35 @@ def fits(value: str, word: str) -> bool:
     if word.endswith(NUMBERED) and isinstance(value, str):
         return re.fullmatch(rf"{re.escape(word.removesuffix(NUMBERED))}:\d+", value, re.ASCII) is not None
     return value == word
+
+
+@cache
+def entry_points_of(group: str) -> EntryPoints:
+    """The entry points of `group`, none of them loaded; `names` has their names.
+
+    A name alone leads to a part, and only to one of an installed package: no setting and no file names a module to
+    import. Reading them takes a tenth of a second, so hexlit looks among its own names first.
+    """
+    return entry_points(group=group)
+
+
+def install(extra: str) -> str:
+    """The command for a clone with the environment of the README; no index of packages has hexlit."""
+    return f'.venv/bin/python -m pip install -e ".[{extra}]"'
+
+
+def require(setting: str, packages: Mapping[str, str], extra: str) -> None:
+    """Refuse `setting` if packages are missing; none is imported, since some take seconds.
+
+    Args:
+        setting: the setting that needs them, such as `task=classify`.
+        packages: module -> name of its package.
+        extra: the extra with all of them.
+
+    Raises:
+        UsageError: one of them is not installed.
+    """
+    missing = [name for module, name in packages.items() if find_spec(module) is None]
+    if missing:
+        several = "s" if len(missing) > 1 else ""
+        raise UsageError(f"{setting}: needs the package{several} {', '.join(missing)}; {install(extra)}")

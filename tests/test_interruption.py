@@ -32,7 +32,7 @@ def terminated(*_: Any, **__: Any) -> None:
 @pytest.mark.parametrize("ends", [interrupted, terminated])
 def test_it_says_what_is_kept_and_what_goes_on(ends: Callable[[], None], capsys: Captured) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), says_how_to_continue("hexlit x", lambda: "it is in y", lambda: "hexlit x y"):
+    with pytest.raises(KeyboardInterrupt), says_how_to_continue("hexlit x", "it is in y", "hexlit x y"):
         ends()
     assert capsys.readouterr().err == "\nhexlit x: interrupted; it is in y\nTo continue: hexlit x y\n"
     assert signal.getsignal(signal.SIGTERM) is before
@@ -42,7 +42,7 @@ def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsy
     stop = SystemExit(1)
     stop.__context__ = KeyboardInterrupt()
     for end, said in ((stop, True), (SystemExit(1), False), (ValueError(), False)):
-        with pytest.raises(type(end)), says_how_to_continue("hexlit x", lambda: "kept", lambda: "again"):
+        with pytest.raises(type(end)), says_how_to_continue("hexlit x", "kept", "again"):
             raise end
         assert ("To continue: again" in capsys.readouterr().err) == said
 

@@ -197,10 +197,8 @@ class OpeningMap(Drawn):
         """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong has a red ring."""
         exact = self.truth is None and bool(np.isin(self.values, (-1.0, 1.0)).all())
         notes = value_notes(dict(enumerate(self.values.tolist())))
-        if exact:
-            notes = {
-                cell: replace(note, text="wins" if self.values[cell] > 0 else "loses") for cell, note in notes.items()
-            }
+        for cell, note in notes.items() if exact else ():
+            notes[cell] = replace(note, text="wins" if self.values[cell] > 0 else "loses")
         for name in self.wrong:
             cell = parse_cell(name, self.size)
             notes[cell] = replace(notes[cell], ring=BAD)

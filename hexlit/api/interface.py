@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.host import in_notebook
 from hexlit.errors import UsageError
-from hexlit.extras import require
+from hexlit.settings import require
 from hexlit.tuning.space import render
 
 if TYPE_CHECKING:

@@ -279,10 +279,8 @@ def match(
     if isinstance(players, str):
         raise UsageError(f"players={players}: a list is needed, such as ['random', 'rollouts']")
     # Names come first, as a foreign program's command line comes last.
-    named = (
-        [(f"name={shlex.quote(name)} ", one) for name, one in players.items()] if isinstance(players, Mapping) else []
-    )
-    named = named or [("", one) for one in players]
+    given = {f"name={shlex.quote(name)} ": one for name, one in players.items()} if isinstance(players, Mapping) else {}
+    named = given.items() or [("", one) for one in players]
     lines = [name + (one.player() if isinstance(one, Model) else one) for name, one in named]
     argv = [f"players=[{','.join(map(quoted, lines))}]", *overrides(arguments, settings)]
     from hexlit.commands.match_run import play_match

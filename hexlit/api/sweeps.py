@@ -1,5 +1,6 @@
 """`hexlit.sweep` and `hexlit.load`: trials side by side, and what a folder or a file holds."""
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from hexlit.commands.in_process import composed_with_hydra, quiet_imports
 from hexlit.commands.report_files import MATCH, SWEEP, kind_of
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
+from hexlit.lifeline import Child
 from hexlit.reporting.html import notebook
 from hexlit.reporting.sweep import sweep_page
 from hexlit.tasks.hex.packaged import is_packaged
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 LEADING = 10
 """Rows of the leaderboard that a notebook shows."""
+GRACE = 60.0
+"""Seconds for the trials of an interrupted sweep to end."""
 ENDS = ("latest", "epochs", "seconds", "failure")
 PRUNED = ("trial", "epochs", "best", "median", "compared", "saved_seconds", "why")
 
@@ -122,23 +126,17 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
     folder = _folder_of(argv)
     own = [argument for argument in argv if not argument.startswith("hydra.sweep.dir=")]
     command = [sys.executable, "-m", "hexlit", "train", "--multirun", *own, f"hydra.sweep.dir={quoted(str(folder))}"]
-    pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
-    with (
-        console_for(quiet) as console,
-        tempfile.TemporaryFile("w+", encoding="utf-8") as errors,
-        subprocess.Popen(command, stderr=errors, **pipes) as process,
-    ):
-        try:
-            for line in process.stdout or ():
-                console.file.write(line)
-                console.file.flush()
-            process.wait()
-        except BaseException:  # Ctrl-C goes to the whole group of processes, the interrupt of a notebook does not
-            process.terminate()  # asks it to end its trials
-            process.wait()
-            raise
+    with console_for(quiet) as console, tempfile.TemporaryFile() as errors:
+        with Child(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as process:
+            try:
+                for line in process.stdout or ():
+                    console.file.write(line.decode(errors="replace"))
+                    console.file.flush()
+                process.wait()
+            finally:
+                process.end(signal.SIGTERM, GRACE)  # asks it to end its trials
         errors.seek(0)
-        message = errors.read().strip()
+        message = errors.read().decode(errors="replace").strip()
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
     if process.returncode == MISTAKE:

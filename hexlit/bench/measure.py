@@ -1,6 +1,5 @@
 """The common part of measurements: a warm-up that does not count, medians, their spread, and their report."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -100,11 +99,11 @@ class Report:
     pace: dict[str, Any] = field(default_factory=dict)
     """The input of `hexlit plan`, from what=pace."""
 
-    def to_json(self) -> str:
+    def document(self) -> dict[str, Any]:
         """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`, for what=pace `pace`."""
         lines = [{**asdict(line), "torch": self.machine["torch"]} for line in self.lines]
         whole: dict[str, Any] = {"machine": self.machine, **self.about, "measurements": lines, "findings": self.said}
-        return json.dumps(whole | ({"pace": self.pace} if self.pace else {}), indent=2, allow_nan=False)
+        return whole | ({"pace": self.pace} if self.pace else {})
 
     @property
     def title(self) -> str:

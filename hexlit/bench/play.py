@@ -21,7 +21,7 @@ from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts, random_games
 from hexlit.hex.record import GameRecord
-from hexlit.hex.solver import ExactSolver, Ingredients, UnsolvedError
+from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.search import TreeSearch
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
@@ -34,9 +34,7 @@ PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
 """Random stones on the solved positions, by size of the board."""
 POSITIONS = 50
 OPENINGS_UP_TO, REPEATED_UP_TO = 7, 6
-"""Largest boards for the openings, and for repeating them and comparing the ingredients."""
-MOST = 20
-"""A search without an ingredient is ended when it takes this many times the nodes of the whole."""
+"""Largest boards for the openings, and for repeating them."""
 SEARCHED_GAMES = 256
 COUNTS = (1, 2, 4)
 """Numbers of processes at a time, one line each."""
@@ -69,7 +67,7 @@ def measure_games(subject: Subject) -> Outcome:
 
 
 def measure_solver(subject: Subject) -> Outcome:
-    """One thread of the processor: lines in nodes per second, and findings.
+    """One thread of the processor: lines in nodes per second.
 
     `milliseconds` of a line is the time for all openings, or for one position; a solver begins with an empty table.
     Raises `UsageError` for a board that the solver does not support.
@@ -96,33 +94,18 @@ def measure_solver(subject: Subject) -> Outcome:
         longest = max(seconds for _, seconds in figures)
         detail = f"one of {POSITIONS}; {longest:.2f} s at most"
         add(f"{what} after {plies} random plies", figures, detail, first_call_seconds=first)
-    openings = np.eye(size * size, dtype=np.int8)
-    if size > OPENINGS_UP_TO:
-        return Outcome(lines)
-    repeats = config.repeats if size <= REPEATED_UP_TO else 1
-    figures = [_solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)]
-    whole, usual = figures[0][0], median(seconds for _, seconds in figures)
-    add(f"all openings of {size}x{size}", figures, f"{whole:,} nodes")
-    findings = []
-    for name in Ingredients._fields if size <= REPEATED_UP_TO else ():
-        solver = ExactSolver(size, use=Ingredients()._replace(**{name: False}))
-        try:
-            more, longer = _solved(solver, ExactSolver.wins, openings, -1, MOST * whole)
-        except UnsolvedError:
-            findings.append(f"without {name}: given up at {MOST} times the nodes")
-            continue
-        add(f"without {name}", [(more, longer)], f"{more:,} nodes")
-        findings.append(f"without {name}: {more / whole:.2f} times the nodes, {longer / usual:.2f} times as long")
-    return Outcome(lines, findings)
+    if size <= OPENINGS_UP_TO:
+        openings, repeats = np.eye(size * size, dtype=np.int8), config.repeats if size <= REPEATED_UP_TO else 1
+        figures = [_solved(ExactSolver(size), ExactSolver.wins, openings, -1) for _ in range(repeats)]
+        add(f"all openings of {size}x{size}", figures, f"{figures[0][0]:,} nodes")
+    return Outcome(lines)
 
 
-def _solved(
-    solver: ExactSolver, ask: Callable[..., Any], positions: Iterable[Any], to_move: int, limit: int | None = None
-) -> tuple[int, float]:
-    """Nodes and seconds for all `positions`; raises `UnsolvedError` at `limit` nodes."""
+def _solved(solver: ExactSolver, ask: Callable[..., Any], positions: Iterable[Any], to_move: int) -> tuple[int, float]:
+    """Nodes and seconds for all `positions`."""
     nodes, start = 0, time.perf_counter()
     for cells in positions:
-        ask(solver, cells, to_move, *([] if limit is None else [limit - nodes]))
+        ask(solver, cells, to_move)
         nodes += solver.nodes
     return nodes, time.perf_counter() - start
 

@@ -271,8 +271,7 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
     fitting = {batch: one.median for batch, one in there.items() if one.median is not None}
     if not fitting:
         raise UsageError(f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}")
-    best = max(fitting.values())
-    return min(batch for batch, rate in fitting.items() if rate >= NEARLY * best)
+    return min(batch for batch, rate in fitting.items() if rate >= NEARLY * max(fitting.values()))
 
 
 def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:

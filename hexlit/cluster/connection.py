@@ -13,8 +13,8 @@ import psutil
 from hexlit import __version__
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
-from hexlit.extras import install
 from hexlit.hex import jit
+from hexlit.settings import install
 
 SECONDS_TO_ANSWER = 5.0
 """Longest silence of a head, in seconds; then it counts as absent."""

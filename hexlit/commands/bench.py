@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hexlit.bench.config import MEASUREMENTS, QUICK, BenchConfig
 from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, run_beside, typed
+from hexlit.commands.command_line import as_json, print_results
 from hexlit.commands.manual.taken import of_train
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -43,22 +44,17 @@ def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
 
     from hexlit.files import write_text_atomic
     from hexlit.reporting.bench import bench_page
-    from hexlit.reporting.text import markdown, show, terminal
+    from hexlit.reporting.text import markdown, terminal
 
     for path in (asked.output and Path(asked.output), asked.write and Path(asked.write).parent):
         if path:
             path.mkdir(parents=True, exist_ok=True)  # before minutes are spent on the results
     with Console(stderr=True).status("measuring") as status:
         report = measured(asked, recipe, status.update)
-    page = bench_page(report)
-    if asked.json:
-        print(report.to_json())
-    elif asked.markdown:
-        print(markdown(page))
-    else:
-        show(page, terminal(wide=200))
+    page, document = bench_page(report), report.document()
+    print_results(asked, document, page, terminal(wide=200))
     if asked.output is not None:
-        write_text_atomic(Path(asked.output) / "bench.json", report.to_json() + "\n")
+        write_text_atomic(Path(asked.output) / "bench.json", as_json(document) + "\n")
         write_text_atomic(Path(asked.output) / "bench.md", markdown(page))
 
 

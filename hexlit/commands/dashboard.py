@@ -6,7 +6,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from hexlit.errors import UsageError
-from hexlit.extras import require
+from hexlit.settings import require
 from hexlit.tracking.config import check_project
 from hexlit.tracking.environment import has_credentials
 

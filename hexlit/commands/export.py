@@ -7,8 +7,7 @@ from omegaconf import MISSING
 
 from hexlit.commands.application import command
 from hexlit.errors import UsageError
-from hexlit.extras import require
-from hexlit.settings import Settings, one_of
+from hexlit.settings import Settings, one_of, require
 
 FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 """Format -> suffix of its files."""

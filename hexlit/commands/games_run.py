@@ -66,8 +66,8 @@ def games(settings: "GamesConfig") -> bool:
 
 def _interruptible(settings: "GamesConfig") -> AbstractContextManager[None]:
     given = [one for one in HydraConfig.get().overrides.task if not one.startswith("action=")]
-    again = f"hexlit games import {shlex.join(given)}"
-    return says_how_to_continue("hexlit games", lambda: f"the games read are kept in {settings.target}", lambda: again)
+    kept = f"the games read are kept in {settings.target}"
+    return says_how_to_continue("hexlit games", kept, f"hexlit games import {shlex.join(given)}")
 
 
 def import_to_store(settings: "GamesConfig", reader: GameReader) -> Document:

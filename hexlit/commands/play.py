@@ -6,9 +6,8 @@ from typing import Any
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import command
-from hexlit.extras import require
 from hexlit.search.config import BOARDS
-from hexlit.settings import number, one_of
+from hexlit.settings import number, one_of, require
 from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
 from hexlit.web.config import NETWORK, WITHOUT_NETWORK, WebSettings
 

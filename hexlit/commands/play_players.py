@@ -17,7 +17,7 @@ from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.notation import SWAP, format_cell, parse_cell
+from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
@@ -131,20 +131,19 @@ class TerminalGame:
         shared.roster.offer(self._against)
         self._resigned, self._how = 0, ""
 
-    def play(self) -> int:
-        """Play until the end, or until the person leaves; returns the winner, 0 without one."""
+    def play(self) -> None:
+        """Play until the end, or until the person leaves."""
         self.show()
         try:
             while not (self._board.winner or self._resigned):
                 if self._board.to_move not in self._people:
                     self._answer()
                 elif not self._ask():
-                    return 0
+                    return
         finally:
             self._players.close()
         winner = self._board.winner or -self._resigned
         self._say(Text.assemble(NAMES[winner], f" wins{self._how}"))
-        return winner
 
     def _resign(self, how: str = " by resignation") -> None:
         self._resigned, self._how = self._board.to_move, how
@@ -174,7 +173,8 @@ class TerminalGame:
         self.show()
 
     def _chosen(self) -> dict[str, Any]:
-        position = PositionText(size=self._board.size, swap=self._board.swap, moves=self._names())
+        moves = [format_cell(move, self._board.size) for move in self._board.moves]
+        position = PositionText(size=self._board.size, swap=self._board.swap, moves=moves)
         request = Move(id=0, do="move", position=position, player=self._against)
         with self._shared.lock.held():
             return next(self._thinking.answers(request, lambda: False))
@@ -219,10 +219,6 @@ class TerminalGame:
         while self._board.undo() is not None and self._board.to_move not in self._people:
             pass
         self.show()
-
-    def _names(self) -> list[str]:
-        size, moves = self._board.size, self._board.moves
-        return [SWAP if move == size**2 else format_cell(move, size) for move in moves]
 
 
 def play_on_terminal(settings: "PlayConfig") -> None:

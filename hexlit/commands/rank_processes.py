@@ -27,7 +27,7 @@ from hexlit.lifeline import Child, last_line
 from hexlit.tuning.space import quoted
 
 STARTED = "HEXLIT_RANK"
-"""Variable that tells a rank that hexlit has started it."""
+"""Variable that tells a rank that hexlit has started it, with complete arguments."""
 
 RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file of a rank's output."""
@@ -36,11 +36,6 @@ GRACE = 5.0
 """Seconds for this process to end in good order after a rank has died; its waits for that rank may never end."""
 
 _OF_THE_RUN = ("hydra.mode=", "hydra.run.dir=", "hydra.sweep.", "hydra/sweeper", "hydra.sweeper.", "hydra/launcher")
-
-
-def rank_arguments(argv: list[str]) -> list[str] | None:
-    """The complete arguments of a rank that hexlit has started; None for every other process."""
-    return None if os.environ.pop(STARTED, None) is None else argv
 
 
 def folder_arguments() -> list[str]:

@@ -49,7 +49,7 @@ def resumable(command: str, folder: Path) -> AbstractContextManager[None]:
     """Within the block, an interruption says that `command` continues in `folder`."""
     place = os.path.relpath(folder)
     again = f"{command} {shlex.join([f'resume={place}'])}"
-    return says_how_to_continue(command, lambda: f"all so far is kept in {place}", lambda: again)
+    return says_how_to_continue(command, f"all so far is kept in {place}", again)
 
 
 def settings_writer(config: Any, folder: Path) -> Callable[[], None]:

@@ -12,7 +12,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from hexlit.commands.application import register_schema
 from hexlit.errors import UsageError
-from hexlit.outside import TASK_GROUP, entry_points_of
+from hexlit.settings import TASK_GROUP, entry_points_of
 
 DEFAULT = "hex"
 

@@ -13,7 +13,7 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.commands import run_folder, tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.composing import flags_and_overrides
-from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments
+from hexlit.commands.rank_processes import STARTED, folder_arguments, other_ranks
 from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
@@ -35,14 +35,13 @@ def main(argv: list[str]) -> int:
 
 def whole_arguments(argv: list[str]) -> list[str]:
     """`argv` with the arguments of the sweep's best trial and of the run to continue; Hydra then knows their task."""
-    arguments = rank_arguments(argv)
-    if arguments is None:
+    if os.environ.pop(STARTED, None) is None:
         folder = resumed_folder(argv)
         if folder is not None and flags_and_overrides(argv)[0].multirun:
             raise UsageError(f"resume={folder}: leave --multirun out; sweep.resume=true continues a sweep")
-        arguments = [*resumed_arguments(best_arguments(argv)), *folder_arguments()]
-    tasks.register(arguments)
-    return arguments
+        argv = [*resumed_arguments(best_arguments(argv)), *folder_arguments()]
+    tasks.register(argv)
+    return argv
 
 
 def best_arguments(argv: list[str]) -> list[str]:

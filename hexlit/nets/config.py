@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexlit.errors import UsageError
-from hexlit.outside import BLOCK_GROUP
-from hexlit.settings import Settings, number, one_of
+from hexlit.settings import BLOCK_GROUP, Settings, number, one_of
 
 BLOCKS = ("basic", "bottleneck")
 """hexlit's own residual blocks; no package can bring another one of these names."""

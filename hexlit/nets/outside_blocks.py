@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.outside import BLOCK_GROUP, entry_points_of
+from hexlit.settings import BLOCK_GROUP, entry_points_of
 
 TRIED = (2, 5)
 """Boards of the trial: the smallest, and an odd one."""

@@ -8,8 +8,7 @@ from typing import Any
 
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.errors import UsageError
-from hexlit.extras import install
-from hexlit.settings import SEEDS, Settings, number
+from hexlit.settings import SEEDS, Settings, install, number
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.tuning.config import SweepConfig
 

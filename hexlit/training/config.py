@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from hexlit.errors import UsageError
-from hexlit.extras import install
-from hexlit.settings import Settings, number, one_of
+from hexlit.settings import Settings, install, number, one_of
 from hexlit.tracking.config import WandbConfig as WandbConfig
 
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")

@@ -74,7 +74,7 @@ def run_sweep(
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            with says_how_to_continue("hexlit train", lambda: where, lambda: again(plan, config)):
+            with says_how_to_continue("hexlit train", where, again(plan, config)):
                 return SweepSession(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)

@@ -10,7 +10,7 @@ import pytest
 from hexlit.cluster.config import RayConfig
 from hexlit.cluster.connection import connect, first_words
 from hexlit.errors import UsageError
-from hexlit.extras import install
+from hexlit.settings import install
 
 pytestmark = pytest.mark.row("E14")
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import NetConfig
-from hexlit.outside import BLOCK_GROUP, entry_points_of
+from hexlit.settings import BLOCK_GROUP, entry_points_of
 
 OUTSIDE = Path(__file__).resolve().parent.parent / "outside"
 SEPARABLE = "separable = separable:Separable"

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from hexlit.commands.manual.page import ALL, HELP, shown
 from hexlit.commands.manual.taken import Setting, Taken, taken
-from hexlit.outside import entry_points_of
-from hexlit.settings import NUMBERED
+from hexlit.settings import NUMBERED, entry_points_of
 
 ACTION = "action"
 """A setting of this name is the first word of its command: `hexlit games import`."""

@@ -24,9 +24,8 @@ from hydra.core.object_type import ObjectType
 from omegaconf import DictConfig, OmegaConf
 
 from hexlit.commands.composing import composed, flags_and_overrides, hydra_initialized, is_sweep, search_path
-from hexlit.outside import TASK_GROUP, entry_points_of
 from hexlit.reporting.run_files import flat
-from hexlit.settings import GROUP, RANGE, WORDS
+from hexlit.settings import GROUP, RANGE, TASK_GROUP, WORDS, entry_points_of
 
 MISSING = "???"
 """Value of a setting that a user has to give, as YAML and OmegaConf write it."""

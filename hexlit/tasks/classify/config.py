@@ -6,8 +6,7 @@ from pathlib import Path
 
 from hexlit.accelerate.config import LoadingDefaults
 from hexlit.errors import UsageError
-from hexlit.extras import require
-from hexlit.settings import SEEDS, Settings, number, one_of
+from hexlit.settings import SEEDS, Settings, number, one_of, require
 from hexlit.tasks.run_config import RunConfig, check_attention, check_split, packaged_data
 
 KINDS = ("transformer", "mean")

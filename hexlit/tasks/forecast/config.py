@@ -5,8 +5,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from hexlit.errors import UsageError
-from hexlit.extras import require
-from hexlit.settings import Settings, number, one_of, some_of
+from hexlit.settings import Settings, number, one_of, require, some_of
 from hexlit.tasks.run_config import RunConfig, check_attention, check_split, packaged_data
 
 CALENDAR = ("hour", "weekday", "yearday")
