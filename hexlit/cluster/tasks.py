@@ -56,6 +56,7 @@ class RayTasks:
 
     Attributes:
         cpu_seconds: processor time of the jobs that are done.
+        closing: once it is set, a thread that waits in `result` raises RuntimeError.
     """
 
     def __init__(self, config: RayConfig, count: int, make: Callable[[], Callable[..., Any]], *, name: str) -> None:
@@ -70,7 +71,7 @@ class RayTasks:
         self._connection = connect(config, count)
         self._ray = self._connection.ray
         self.cpu_seconds = 0.0
-        self._closing = threading.Event()
+        self.closing = threading.Event()
         self._needs = {"CPU": config.cpus, "GPU": config.gpus, **config.resources}
         options = {
             "num_cpus": config.cpus,
@@ -121,7 +122,7 @@ class RayTasks:
         """
         fitted = time.monotonic()
         while not self._ray.wait([reference], timeout=_SECONDS_BETWEEN_LOOKS)[0]:
-            if self._closing.is_set():
+            if self.closing.is_set():
                 raise RuntimeError(f"{self._name} on Ray was closed")
             now, has = time.monotonic(), self._ray.cluster_resources()
             if all(has.get(name, 0.0) >= amount for name, amount in self._needs.items()):
@@ -146,8 +147,7 @@ class RayTasks:
             yield self.result(waiting.popleft())
 
     def close(self) -> None:
-        """Leave the cluster, and end the jobs under way."""
-        self._closing.set()
+        """Leave the cluster, and end the jobs under way; no thread may wait for one any more, see `closing`."""
         self._connection.close()
 
     def _room(self) -> str:

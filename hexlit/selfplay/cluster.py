@@ -137,9 +137,10 @@ class RayPlayers:
 
     def close(self) -> None:
         """See `SelfPlayer`."""
-        self._tasks.close()
-        for executor in self._parts:
+        self._tasks.closing.set()
+        for executor in self._parts:  # a thread that waits on a connection that was closed would wait for ever
             executor.shutdown(wait=True, cancel_futures=True)
+        self._tasks.close()
 
     def _play(self, current: _Round, part: int) -> None:
         """Play a share, after those of the earlier rounds of its part; pass its games on once they are all here."""
