@@ -111,4 +111,4 @@ def test_another_seed(cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     with as_a_process(tmp_path):
         assert main(["resume=run", "seed=2"]) == 2
     line = capsys.readouterr().err.strip()
-    assert "seed=2: a match continues with its own settings" in told("match, another seed", started, line)
+    assert "continues with its own settings" in told("match, another seed", started, line)
