@@ -110,7 +110,7 @@ CODE_LINES = {
     "tuning": 2599,
     "reporting": 2634,
     "hex": 3396,
-    "selfplay": 2294,
+    "selfplay": 2295,
     "tasks": 2292,
     "arena": 2283,
     "training": 1699,

@@ -66,10 +66,10 @@ def as_current(device: torch.device) -> contextlib.AbstractContextManager[Any]:
 
 def why_missing(device: torch.device) -> str:
     """Why `device` cannot be used on this machine, and what to do; empty if it can be used."""
-    built = f"this torch ({torch.__version__}) is built without"
+    version = torch.__version__
     if device.type == "cuda":
         if torch.version.cuda is None and torch.version.hip is None:
-            return f"{built} CUDA; see https://pytorch.org/get-started, or use accelerator.device=cpu"
+            return f"this torch ({version}) is built without CUDA; see pytorch.org/get-started, or use the cpu"
         if not torch.cuda.is_available():
             return "no CUDA device or driver is found; see `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use the cpu"
         count = torch.cuda.device_count()
@@ -78,7 +78,7 @@ def why_missing(device: torch.device) -> str:
     if device.type != "mps" or torch.backends.mps.is_available():
         return ""
     if not torch.backends.mps.is_built():
-        return f"{built} MPS, which torch for Apple silicon has; use the cpu"
+        return f"this torch ({version}) is built without MPS, which torch for Apple silicon has; use the cpu"
     return "no MPS device is found; it needs Apple silicon and macOS 14 or later, else use accelerator.device=cpu"
 
 

@@ -180,7 +180,7 @@ def test_phases_reconcile_with_the_wall_time_and_the_games(tiny: Run) -> None:
     measured = sum(float(row["wall_seconds"]) for row in rows)
     wall = summary["wall_seconds"]
     assert isinstance(wall, float)
-    assert 0.98 * wall <= measured <= wall
+    assert 0.9 * wall <= measured <= wall
     selfplay = [row for row in rows if row["phase"] == "selfplay"]
     assert sum(int(row["games"]) for row in selfplay) == summary["games"]
     assert sum(int(row["positions"]) for row in selfplay) == summary["positions"]
@@ -355,7 +355,7 @@ def test_a_device_that_is_not_there_is_one_line_that_says_what_to_do(
         code = main([*TINY[:2], "accelerator=cuda", "hydra.run.dir=run"])
     err = capfd.readouterr().err
     assert (code, err.count("\n")) == (2, 1)
-    assert "accelerator.device=cpu" in err
+    assert "use the cpu" in err
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from hexlit import extras
+from hexlit import settings
 from hexlit.commands.predict import main as predict
 from hexlit.commands.train import main
 from hexlit.tasks.classify.data import TextBatch
@@ -42,11 +42,13 @@ def train(folder: Path, texts: Path, *overrides: str) -> int:
 def test_missing_packages_are_refused_together_before_anything_begins(
     tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(settings, "find_spec", lambda name: None)
     assert train(tmp_path, texts) == 2
     shown = capsys.readouterr()
     (line,) = shown.err.strip().splitlines()
-    assert line == f"hexlit train: task=classify: needs the packages scikit-learn, tokenizers; {extras.install('text')}"
+    assert (
+        line == f"hexlit train: task=classify: needs the packages scikit-learn, tokenizers; {settings.install('text')}"
+    )
     assert shown.out == ""
     assert list(tmp_path.iterdir()) == []
 
