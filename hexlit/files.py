@@ -57,9 +57,12 @@ def remove_temporary(folder: Path, *, below: bool = True) -> None:
     Call it when no process works there any more. It removes only regular files with the names of hexlit's own
     unfinished files; links are not followed. Raises `OSError` if one cannot be removed.
     """
-    for path in folder.rglob("*") if below else folder.iterdir():
-        if _UNFINISHED.fullmatch(path.name) and path.is_file() and not path.is_symlink():
-            path.unlink()
+    for place, folders, names in os.walk(folder):  # unlike `rglob`, it passes over folders that vanish meanwhile
+        if not below:
+            folders.clear()
+        for path in (Path(place, name) for name in names if _UNFINISHED.fullmatch(name)):
+            if path.is_file() and not path.is_symlink():
+                path.unlink()
 
 
 def named_cache_folder() -> Path:
