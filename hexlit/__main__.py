@@ -7,7 +7,7 @@ from hexlit.cli import main
 
 if __name__ == "__main__":
     if "HEXLIT_LIFELINE" in os.environ:
-        from hexlit.lifeline import end_with_parent
+        from hexlit.cluster.lifeline import end_with_parent
 
         end_with_parent()
     code = main()

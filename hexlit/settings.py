@@ -24,12 +24,8 @@ from typing import Any, ClassVar, SupportsFloat
 
 from hexlit.errors import UsageError
 
-WORDS = "words"
-"""Key of the words in a field's metadata."""
-GROUP = "group"
-"""Key of the group of entry points in a field's metadata."""
-RANGE = "range"
-"""Key of the `Interval` in a field's metadata."""
+WORDS, GROUP, RANGE = "words", "group", "range"
+"""Keys of a field's metadata: its words, its group of entry points, its `Interval`."""
 NUMBERED = ":N"
 """End of a word that stands for many: `cuda:N` for `cuda:0`, `cuda:1` and so on."""
 SEEDS = "[0, 4294967295]"
@@ -57,15 +53,10 @@ class Interval:
 
     def __str__(self) -> str:
         low, high = (part.strip() for part in self.text[1:-1].split(","))
-        closed = self.text[0] + self.text[-1]
-        lower = f"{low} or more" if closed[0] == "[" else f"above {low}"
-        upper = f"up to {high}" if closed[1] == "]" else f"below {high}"
-        if closed == "[]":
-            words = f"from {low} to {high}"
-        elif high == "inf":
-            words = "finite" if low == "-inf" else lower
-        else:
-            words = f"{lower}, {upper}"
+        lower = f"{low} or more" if self.text[0] == "[" else f"above {low}"
+        upper = f"up to {high}" if self.text[-1] == "]" else f"below {high}"
+        both = f"from {low} to {high}" if self.text[0] + self.text[-1] == "[]" else f"{lower}, {upper}"
+        words = both if high != "inf" else "finite" if low == "-inf" else lower
         return f"{words} ({self.unit})" if self.unit else words
 
 
@@ -196,5 +187,4 @@ def require(setting: str, packages: Mapping[str, str], extra: str) -> None:
     """
     missing = [name for module, name in packages.items() if find_spec(module) is None]
     if missing:
-        several = "s" if len(missing) > 1 else ""
-        raise UsageError(f"{setting}: needs the package{several} {', '.join(missing)}; {install(extra)}")
+        raise UsageError(f"{setting}: needs {', '.join(missing)}; {install(extra)}")

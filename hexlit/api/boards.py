@@ -17,7 +17,8 @@ from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.solver import ExactSolver, Solution
 from hexlit.hex.symmetry import stone_cells
-from hexlit.reporting.board_svg import BAD, MARK, CellNote, board_svg, share_notes, value_notes
+from hexlit.reporting.board_svg import MARK, CellNote, board_picture, board_svg, share_notes, value_notes
+from hexlit.reporting.page import OpeningsBoard
 
 GAP = 16
 """Pixels between pictures side by side."""
@@ -144,16 +145,12 @@ class Board(GameBoard, Drawn):
         >>> hexlit.Board(3).picture(marks=["b2"], title="Black's best").svg.count("<circle")
         1
         """
-        notes: dict[int, CellNote] = {}
-        if shares is not None:
-            notes |= share_notes(shares[: self.size**2])
-        if values is not None:
-            notes |= value_notes(values)
-        if numbers:
-            notes |= {cell: CellNote(str(ply)) for ply, cell in enumerate(stone_cells(self.moves, self.size), 1)}
+        stones = stone_cells(self.moves, self.size)
+        notes = ({} if shares is None else share_notes(shares[: self.size**2])) | value_notes(values or {})
+        notes |= {cell: CellNote(str(ply)) for ply, cell in enumerate(stones if numbers else (), 1)}
         for cell in map(self._cell, marks):
             notes[cell] = replace(notes.get(cell, CellNote()), ring=MARK)
-        last = stone_cells(self.moves, self.size)[-1] if self.moves else None
+        last = stones[-1] if stones else None
         if caption is None:
             caption = f"{NAMES[self.winner]} has won" if self.winner else f"{NAMES[self.to_move]} to move"
         return Picture(board_svg(self.cells, self.size, notes=notes, last=last, title=title, caption=caption))
@@ -194,18 +191,11 @@ class OpeningMap(Drawn):
         return [format_cell(int(cell), self.size) for cell in wrong]
 
     def picture(self, title: str = "") -> Picture:
-        """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong has a red ring."""
+        """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong has a ring."""
         exact = self.truth is None and bool(np.isin(self.values, (-1.0, 1.0)).all())
-        notes = value_notes(dict(enumerate(self.values.tolist())))
-        for cell, note in notes.items() if exact else ():
-            notes[cell] = replace(note, text="wins" if self.values[cell] > 0 else "loses")
-        for name in self.wrong:
-            cell = parse_cell(name, self.size)
-            notes[cell] = replace(notes[cell], ring=BAD)
-        right = "" if self.truth is None else f"; {len(notes) - len(self.wrong)} of {len(notes)} are right"
-        legend = "exact" if exact else f"percent for Black: blue wins, red loses{right}"
-        title = title or f"Black's first move: {self.judge}"
-        return Picture(board_svg(Board(self.size).cells, self.size, notes=notes, title=title, caption=legend))
+        truth = None if self.truth is None else self.truth.tolist()
+        board = OpeningsBoard(title or f"Black's first move: {self.judge}", self.values.tolist(), truth, exact)
+        return Picture(board_picture(board, titled=True)[1])
 
 
 class Solver:

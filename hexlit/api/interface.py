@@ -4,7 +4,6 @@ import io
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,10 @@ from hexlit.settings import require
 from hexlit.tuning.space import render
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pandas import DataFrame as DataFrame
     from rich.console import Console
+else:
+    DataFrame = Any
 
 
 def overrides(given: Sequence[str], named: Mapping[str, Any]) -> list[str]:
@@ -44,7 +45,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def frame(rows: Iterable[Any], columns: Iterable[str] | None = None) -> "pd.DataFrame":
+def frame(rows: Iterable[Any], columns: Iterable[str] | None = None) -> DataFrame:
     """A data frame of `rows`, mappings or tuples; with `columns` these alone, also where there are no rows.
 
     Raises:
@@ -80,16 +81,15 @@ class _ChangingLine(io.TextIOBase):
     """A file whose last line a notebook shows, in place of the one before."""
 
     def __init__(self) -> None:
-        from IPython.display import HTML, display
+        from IPython.display import display
 
-        self._html, self._display = HTML, display(HTML(""), display_id=True)
+        self._display = display({"text/plain": ""}, raw=True, display_id=True)
 
     def write(self, text: str) -> int:
-        for line in [line for line in text.splitlines() if line.strip()][-1:]:
-            self.show(line)
+        if lines := text.strip().splitlines():
+            self.show(lines[-1])
         return len(text)
 
     def show(self, line: str) -> None:
         """Show this line alone."""
-        look = "font-family:monospace;font-size:90%;opacity:0.75"
-        self._display.update(self._html(f"<div style='{look}'>{escape(line)}</div>" if line else ""))
+        self._display.update({"text/plain": line}, raw=True)

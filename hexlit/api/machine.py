@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from hexlit.api.interface import frame, overrides, pandas_here
+from hexlit.api.interface import DataFrame, frame, overrides, pandas_here
 from hexlit.bench.config import BenchConfig
 from hexlit.commands.application import typed
 from hexlit.commands.bench import OWN_KEYS, measured
@@ -22,8 +22,6 @@ from hexlit.reporting.text import show
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hexlit.bench.measure import Report
 
 SHOWN_SETTINGS = (
@@ -44,12 +42,12 @@ class Checkup:
     found: dict[str, Any]
 
     @property
-    def devices(self) -> "pd.DataFrame":
+    def devices(self) -> DataFrame:
         """Each device with what works on it; a missing one says why in `reasons`."""
         return frame(self.found["devices"])
 
     @property
-    def versions(self) -> "pd.DataFrame":
+    def versions(self) -> DataFrame:
         """`package` and `version` of all that counts; None where it is not installed."""
         return frame(self.found["versions"].items(), ("package", "version"))
 
@@ -65,7 +63,7 @@ class Checkup:
         return notebook(doctor_page(self.found))
 
 
-def profiles(*arguments: str, **settings: Any) -> "pd.DataFrame":
+def profiles(*arguments: str, **settings: Any) -> DataFrame:
     """Settings that a run would have on each type of device: a column a device, also of those that are not here.
 
     Args:
@@ -120,7 +118,7 @@ class Bench:
     report: "Report"
 
     @property
-    def lines(self) -> "pd.DataFrame":
+    def lines(self) -> DataFrame:
         """A row a measurement: `what`, `device`, `precision`, `median` work a second, and others."""
         return frame(asdict(line) for line in self.report.lines)
 

@@ -1,20 +1,20 @@
-"""`hexlit.games` and `hexlit.match`: recorded games, stores of them and matches, as data frames and pictures."""
+"""`hexlit.games`, `hexlit.match` and `hexlit.load`: what files and folders hold, as data frames and pictures."""
 
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hexlit.api.boards import NAMES, Board, Drawn, Picture
-from hexlit.api.interface import console_for, frame, overrides, pandas_here
-from hexlit.api.runs import Model
+from hexlit.api.interface import DataFrame, console_for, frame, overrides, pandas_here
+from hexlit.api.runs import Model, Run, Sweep
 from hexlit.arena.matches import ArenaGame
 from hexlit.arena.tournament import GameLog, recorded
-from hexlit.commands.in_process import call
+from hexlit.commands.in_process import called
 from hexlit.commands.match import MatchConfig
-from hexlit.commands.report_files import MATCH, document_of
+from hexlit.commands.report_files import MATCH, SWEEP, document_of, kind_of
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
@@ -28,10 +28,8 @@ from hexlit.selfplay.exporting import Overview, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games
 from hexlit.selfplay.sources import GameReader
 from hexlit.settings import check_word
+from hexlit.tasks.hex.packaged import is_packaged
 from hexlit.tuning.space import quoted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("size", "black", "white", "winner", "ending", "plies", "swap", "moves", "source")
 
@@ -104,7 +102,7 @@ class Games(Sequence[Game]):
         return [Game(one) for one in result] if isinstance(number, slice) else Game(result)
 
     @property
-    def frame(self) -> "pd.DataFrame":
+    def frame(self) -> DataFrame:
         """A row a game: `size`, `black`, `white`, `winner`, `ending`, `plies`, `swap`, `moves`, `source`."""
         rows = []
         for one in self._records:
@@ -119,11 +117,11 @@ class Games(Sequence[Game]):
             overview.add(one)
         return {**overview.as_json(most), "unreadable": len(self.unreadable)}
 
-    def openings(self, plies: int = 2, most: int = 10) -> "pd.DataFrame":
+    def openings(self, plies: int = 2, most: int = 10) -> DataFrame:
         """The most frequent openings: `board`, `moves`, `games`, `black_won`; turned boards are counted together."""
         return frame(self.statistics(plies, most)["openings"], ("board", "moves", "games", "black_won"))
 
-    def players(self, most: int = 10) -> "pd.DataFrame":
+    def players(self, most: int = 10) -> DataFrame:
         """Those who played most: `name`, `games`, `won`."""
         return frame(self.statistics(most=most)["players"], ("name", "games", "won"))
 
@@ -159,7 +157,7 @@ class Stored:
     account: dict[str, Any]
 
     @property
-    def dropped(self) -> "pd.DataFrame":
+    def dropped(self) -> DataFrame:
         """`reason`, `games`, and in `first` where the first of them stands."""
         rows = [(reason, one["count"], one["place"]) for reason, one in self.account["dropped"].items()]
         return frame(rows, ("reason", "games", "first"))
@@ -210,19 +208,19 @@ class Match:
         self.document = document_of(self.folder, MATCH)
 
     @property
-    def ratings(self) -> "pd.DataFrame":
+    def ratings(self) -> DataFrame:
         """The players, best first: `name`, `elo`, `low` and `high` (95% interval), `games`, `wins`, `score`."""
         return frame(self.document["players"], ("name", "elo", "low", "high", "games", "wins", "score"))
 
     @property
-    def cross(self) -> "pd.DataFrame":
+    def cross(self) -> DataFrame:
         """Wins of the player of a row against that of a column; empty where they did not meet."""
         cells = self.document["cross"]
         wins = {name: {other: cell["wins"] for other, cell in row.items()} for name, row in cells.items()}
         return pandas_here().DataFrame(wins).T.reindex(index=cells, columns=cells).rename_axis("player").astype("Int64")
 
     @property
-    def games(self) -> "pd.DataFrame":
+    def games(self) -> DataFrame:
         """Every game: `pair`, `black`, `white`, `winner` (a name), `ending`, `plies`, `opening`, `moves`."""
         rows = []
         for one in self._games:
@@ -285,5 +283,36 @@ def match(
     argv = [f"players=[{','.join(map(quoted, lines))}]", *overrides(arguments, settings)]
     from hexlit.commands.match_run import play_match
 
-    with console_for(quiet) as console:
-        return Match(call("match", MatchConfig, partial(play_match, console=console), argv))
+    with console_for(quiet) as console, called("match", MatchConfig, argv) as command:
+        return Match(play_match(*command, console))
+
+
+def load(where: str | Path) -> Run | Sweep | Match | Model:
+    """The run, the sweep, the match or the trained model at `where`.
+
+    Args:
+        where: the folder of a run, a sweep or a match; a checkpoint; or a packaged network such as `hexlit:small`. A
+            checkpoint in the folder of a run gives that run with this checkpoint. Any other gives a model alone.
+
+    Raises:
+        UsageError: there is nothing of these.
+
+    >>> import hexlit
+    >>> run = hexlit.load("runs/hex5/2026-01-31_12-00-00_abcd")  # doctest: +SKIP
+    >>> run.search(hexlit.Board(5)).move                         # doctest: +SKIP
+    'c3'
+    >>> hexlit.load("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: no/such/folder: there is no such file or folder
+    """
+    if is_packaged(where):
+        return Model(where)
+    path = Path(where)
+    if path.is_file():
+        folder = path.resolve().parent.parent
+        return Run(folder, path) if (folder / ".hydra").is_dir() else Model(path)
+    if not path.is_dir():
+        raise UsageError(f"{path}: there is no such file or folder")
+    kind = kind_of(path)
+    return Match(path) if kind == MATCH else Sweep(path) if kind == SWEEP else Run(path)

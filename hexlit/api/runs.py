@@ -1,38 +1,52 @@
-"""Runs and models: training, data frames of figures and examples, predictions, searches."""
+"""Runs, sweeps and models: training, data frames of figures and examples, predictions, searches."""
 
 import shlex
+import signal
+import sys
+import tempfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from subprocess import DEVNULL, PIPE, STDOUT
 from typing import TYPE_CHECKING, Any
 
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
 
-from hexlit.api.boards import OpeningMap
-from hexlit.api.interface import console_for, frame, overrides, pandas_here
+from hexlit.api.boards import OpeningMap, Picture
+from hexlit.api.interface import DataFrame, console_for, frame, overrides, pandas_here
 from hexlit.api.searching import Opinion, Search, Searched
-from hexlit.commands.in_process import call, settings_of, untouched_process
+from hexlit.cluster.lifeline import Child
+from hexlit.commands.application import INTERRUPTED, MISTAKE
+from hexlit.commands.composing import is_sweep
+from hexlit.commands.in_process import called, composed_with_hydra, quiet_imports, settings_of, untouched_process
 from hexlit.commands.predict import task_of
 from hexlit.commands.tasks import part_of
 from hexlit.commands.train import refuse_sweep, refuse_without_effect, train_kept, whole_arguments
 from hexlit.errors import UsageError
 from hexlit.files import read_json
 from hexlit.hex.board import GameBoard
+from hexlit.reporting.html import notebook
+from hexlit.reporting.sweep import sweep_page
 from hexlit.settings import check_word
 from hexlit.tasks.hex.packaged import is_packaged
 from hexlit.tasks.run_config import RunConfig
+from hexlit.tuning.result_files import as_document
+from hexlit.tuning.results import SweepResults, pruned_trials, read_results
+from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hexlit.tasks.hex.checkpoint import LoadedNetwork
 
 SPLITS = ("train", "validation", "test")
+LEADING = 10
+"""Rows of the leaderboard that a notebook shows."""
+GRACE = 60.0
+"""Seconds for the trials of an interrupted sweep to end."""
+ENDS = ("latest", "epochs", "seconds", "failure")
+PRUNED = ("trial", "epochs", "best", "median", "compared", "saved_seconds", "why")
 
 
-def data(*arguments: str, **settings: Any) -> "pd.DataFrame":
+def data(*arguments: str, **settings: Any) -> DataFrame:
     """The data that `hexlit.train` with the same settings would read: a row for each example, with its `split`.
 
     The other columns are named as in the source, so `predict` of a trained model takes the table.
@@ -118,7 +132,7 @@ class Model:
         """The opinion of a network of Hex without search: its policy and its value."""
         return Search(self, simulations=1).look(board)
 
-    def predict(self, data: "str | Path | Sequence[str] | pd.DataFrame") -> "pd.DataFrame":
+    def predict(self, data: "str | Path | Sequence[str] | DataFrame") -> DataFrame:
         """Apply the model to new data, as `hexlit predict` does.
 
         Args:
@@ -130,7 +144,7 @@ class Model:
         """
         predict, pd = part_of(self.task, "predict"), pandas_here()
 
-        with TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder) / "source.parquet", Path(folder) / "target.parquet"
             if isinstance(data, str | Path) and Path(data).suffix in (".csv", ".parquet"):
                 source = Path(data)
@@ -139,7 +153,7 @@ class Model:
             predict(self.checkpoint, source, target)
             return pd.read_parquet(target)
 
-    def _table(self, data: Any) -> "pd.DataFrame":
+    def _table(self, data: Any) -> DataFrame:
         if hasattr(data, "to_parquet"):
             return data
         from hexlit.training.checkpoints import read_checkpoint
@@ -187,30 +201,30 @@ class Run(Model):
         return read_json(self.folder / "summary.json")
 
     @property
-    def metrics(self) -> "pd.DataFrame":
+    def metrics(self) -> DataFrame:
         """Losses and figures, a row an epoch; empty cells where something was not measured."""
         return self._table_of("metrics")
 
     @property
-    def phases(self) -> "pd.DataFrame":
+    def phases(self) -> DataFrame:
         """Time and work of each phase of each epoch."""
         return self._table_of("phases")
 
     @property
-    def steps(self) -> "pd.DataFrame":
+    def steps(self) -> DataFrame:
         """Time of each part of the training steps, a row an epoch."""
         return self._table_of("steps")
 
     @property
-    def resources(self) -> "pd.DataFrame":
+    def resources(self) -> DataFrame:
         """Processors, memory and device, a row a second."""
         return self._table_of("resources")
 
-    def _table_of(self, name: str) -> "pd.DataFrame":
+    def _table_of(self, name: str) -> DataFrame:
         path = self.folder / f"{name}.csv"
         return pandas_here().read_csv(path) if path.is_file() else frame([])
 
-    def judged(self, split: str = "test") -> "pd.DataFrame":
+    def judged(self, split: str = "test") -> DataFrame:
         """Every example of `split` as the network judges it, beside the truth; of `forecast` and `classify`.
 
         A text has `truth`, `predicted`, `confidence` and the probability `p_CLASS` of each class. A forecast has
@@ -236,7 +250,6 @@ class Run(Model):
 
     def _repr_html_(self) -> str:
         from hexlit.commands.report_files import run_report
-        from hexlit.reporting.html import notebook
         from hexlit.reporting.run_files import read_run
 
         return notebook(run_report(read_run(self.folder), self.folder))
@@ -266,13 +279,124 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     hexlit.errors.UsageError: board=99: must be from 2 to 19
     """
     argv = overrides(arguments, settings)
-    with console_for(quiet) as console:
+    with console_for(quiet) as console, called("train", RunConfig, argv, prepare=whole_arguments) as (chosen, command):
+        refuse_sweep(chosen, command, "hexlit.sweep")
+        refuse_without_effect(chosen, command)
+        train_kept(chosen, command, console=console)
+        return Run(command.folder)
 
-        def task(chosen: RunConfig) -> Path:
-            refuse_sweep(chosen, "hexlit.sweep")
-            refuse_without_effect(chosen)
-            here = Path(HydraConfig.get().runtime.output_dir)
-            train_kept(chosen, here, console=console)
-            return here
 
-        return Run(call("train", RunConfig, task, argv, prepare=whole_arguments))
+class Sweep:
+    """A sweep, read from its folder; a notebook shows the leaderboard.
+
+    Attributes:
+        folder: the folder of the sweep.
+        results: everything that is known of it.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """The sweep in `folder`, as it is now; raises `UsageError` where there is none."""
+        self.folder = Path(folder)
+        with quiet_imports():
+            self.results: SweepResults = read_results(self.folder)
+
+    @property
+    def trials(self) -> DataFrame:
+        """A row a trial, the best first.
+
+        `rank`, `trial`, `state`, the objectives, the parameters, `latest` (the last value that it reported), `epochs`,
+        `seconds`, and for those that failed the `failure`.
+        """
+        names = [objective.name for objective in self.results.objectives]
+        return frame(
+            {"rank": trial.rank, "trial": trial.number, "state": trial.state}
+            | dict(zip(names, trial.values or [None] * len(names), strict=True))
+            | dict(trial.params)
+            | {name: getattr(trial, name) for name in ENDS}
+            for trial in self.results.by_rank()
+        )
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The parameters of the best trial; empty where no trial has succeeded."""
+        return {} if self.results.best is None else dict(self.results.best.params)
+
+    @cached_property
+    def best_run(self) -> Run:
+        """The run of the best trial; raises `UsageError` where no trial has succeeded."""
+        best = self.results.best
+        if best is None or best.folder is None:
+            raise UsageError(f"{self.folder}: no trial of the sweep has succeeded")
+        named = Path(best.folder)
+        return Run(named if named.is_dir() else self.folder / named.name)
+
+    @property
+    def pruned(self) -> DataFrame:
+        """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
+        rows = pruned_trials(self.results)
+        return frame(rows, None if rows else PRUNED)
+
+    @property
+    def saved_seconds(self) -> float:
+        """Estimated time that pruning has saved: the rest of the pruned trials at their own pace."""
+        return self.results.pruning["saved_seconds"]
+
+    @cached_property
+    def figures(self) -> dict[str, Picture]:
+        """The figures of the report by name, such as `history`, `importances`, `slices` and `intermediate`."""
+        from hexlit.reporting.figures import draw
+        from hexlit.tuning.figures import figures_of
+
+        return {name: Picture(draw(make, data).decode()) for name, _, data, make in figures_of(self.results)}
+
+    def _repr_html_(self) -> str:
+        return notebook(sweep_page(as_document(self.results), together=True), rows=LEADING)
+
+
+def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
+    """Run a sweep as `hexlit train --multirun` does with the same settings; its trials are processes of their own.
+
+    Args:
+        arguments: overrides as on the command line, such as `"sweep=quick"`, `"hydra.sweeper.n_trials=12"`, or for a
+            plain multirun `"seed=1,2,3"`.
+        quiet: show nothing meanwhile.
+        settings: overrides with values of Python, see `hexlit.train`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right; or no trial has succeeded.
+
+    >>> import hexlit
+    >>> hexlit.sweep("sweep=nonsense")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: sweep=nonsense: there is no such option; choose from classify, experiments, ...
+    """
+    argv = overrides(arguments, settings)
+    folder = _folder_of(argv)
+    own = [argument for argument in argv if not argument.startswith("hydra.sweep.dir=")]
+    command = [sys.executable, "-m", "hexlit", "train", "--multirun", *own, f"hydra.sweep.dir={quoted(str(folder))}"]
+    line = ""
+    with console_for(quiet) as console, Child(command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT) as process:
+        try:
+            for output in process.stdout or ():
+                line = output.decode(errors="replace")
+                console.file.write(line)
+                console.file.flush()
+            process.wait()
+        finally:
+            process.end(signal.SIGTERM, GRACE)  # asks it to end its trials
+    if process.returncode == INTERRUPTED:
+        raise KeyboardInterrupt
+    if process.returncode:
+        message = line.strip().removeprefix("hexlit train: ")
+        raise UsageError(message) if process.returncode == MISTAKE else RuntimeError(f"{process.how}: {message}")
+    return Sweep(folder)
+
+
+def _folder_of(argv: list[str]) -> Path:
+    """The folder of the sweep, as the command would choose it."""
+    single = [argument for argument in argv if not is_sweep(argument)]
+    hydra = composed_with_hydra("train", single, prepare=whole_arguments).hydra
+    folder, study = Path(str(hydra.sweep.dir)).absolute(), hydra.sweeper.get("study_name")
+    named = study is None or any(argument.startswith("hydra.sweep.dir=") for argument in argv)
+    return folder if named else folder.parent / str(study)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.api.boards import NAMES, Board, Drawn, OpeningMap, Picture, pictured
-from hexlit.api.interface import frame
+from hexlit.api.interface import DataFrame, frame
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.frame import frame_map
@@ -22,8 +22,6 @@ from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
 from hexlit.search.search import TreeNode, TreeSearch
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hexlit.api.runs import Model
 
 MOST_EXPECTED = 5
@@ -45,7 +43,7 @@ class Opinion(Drawn):
     value: float
 
     @property
-    def moves(self) -> "pd.DataFrame":
+    def moves(self) -> DataFrame:
         """The legal moves, the likeliest first: `move` and `prior`."""
         moves = sorted(self.board.legal_moves(), key=lambda move: -float(self.policy[move]))
         return frame([(format_cell(move, self.board.size), self.policy[move]) for move in moves], ("move", "prior"))
@@ -83,7 +81,7 @@ class Searched(Drawn):
         return [self._name(node) for node in self._line()]
 
     @property
-    def candidates(self) -> "pd.DataFrame":
+    def candidates(self) -> DataFrame:
         """The moves that were tried, the most visited first: `move`, `visits`, `value` (for the mover), `prior`."""
         rows = [(self._name(node), node.visits, node.value, node.prior) for node in self.root.children]
         return frame(rows, ("move", "visits", "value", "prior"))

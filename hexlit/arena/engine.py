@@ -16,10 +16,10 @@ from typing import IO, cast
 
 from hexlit.arena.matches import illegality
 from hexlit.arena.players import RESIGN, Forfeit, Player
+from hexlit.cluster.lifeline import Child, last_line
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import format_cell, parse_cell
-from hexlit.lifeline import Child, last_line
 from hexlit.settings import check_numbers
 
 MOST_GARBAGE = 1 << 20

@@ -5,7 +5,6 @@ import platform
 import socket
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -92,31 +91,16 @@ def fetched(reference: Any) -> Any:
 
 def _check_there(address: str) -> None:
     """Raise `UsageError` unless a head answers at `address` and a node runs here; `ray.init` would wait a minute."""
-    place = _current_cluster() if address == "auto" else address
-    where = f"ray.address={address}" + (f" ({place})" if place not in (None, address) else "")
-    if place is not None:  # otherwise Ray looks for it, and reports at once if there is none
-        host, _, port = place.rpartition(":")
+    if address != "auto":  # which Ray looks for, and reports at once if there is none
+        host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER).close()
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"{where}: no head answers there ({reason}); start one by ray start --head") from error
+        except OSError as error:
+            reason = f"no head answers there ({error.strerror or error}); start one by ray start --head"
+            raise UsageError(f"ray.address={address}: {reason}") from error
     if not any(process.info["name"] == "raylet" for process in psutil.process_iter(["name"])):
-        raise UsageError(
-            f"{where}: this machine has not joined the cluster; do so by ray start --address=HEAD:6379, with "
-            "--num-cpus=0 if no games should be played here"
-        )
-
-
-def _current_cluster() -> str | None:
-    """First place where `ray.init` looks for the cluster of this machine; None if it has to search."""
-    if named := os.environ.get("RAY_ADDRESS"):
-        return None if named == "auto" or "://" in named else named
-    latest = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # Ray's own place
-    try:
-        return latest.read_text(encoding="utf-8").strip() or None
-    except OSError:
-        return None
+        rule = "by ray start --address=HEAD:6379, with --num-cpus=0 if no games should be played here"
+        raise UsageError(f"ray.address={address}: this machine has not joined the cluster; do so {rule}")
 
 
 def first_words(error: BaseException) -> str:

@@ -165,15 +165,9 @@ class RayTasks:
     def _told_as(self, error: Exception) -> Exception:
         """The error to raise for `error`: an error of the work unchanged, one of Ray in one line."""
         exceptions = self._ray.exceptions
-        if isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError):
-            return UsageError(
-                f"{self._name} on Ray: an object store is full ({first_words(error)}); give it more by ray start "
-                "--object-store-memory, or free its disk"
-            )
         if isinstance(error, exceptions.RayTaskError):
             cause = error.cause if isinstance(error.cause, Exception) else error
             return UsageError(f"{self._name} on Ray: {cause}") if isinstance(cause, UsageError) else cause
         if isinstance(error, exceptions.RayError):
-            tries = f"a share was lost {self._config.retries + 1} times" if self._config.retries else "a share was lost"
-            return UsageError(f"{self._name} on Ray: {tries} ({first_words(error)})")
+            return UsageError(f"{self._name} on Ray, with ray.retries={self._config.retries}: {first_words(error)}")
         return error

@@ -9,7 +9,6 @@ in its defaults, and a task that takes the settings:
     main = command("solve", SolveConfig, solve)         # conf/solve.yaml: defaults: [solve_schema, ..., _self_]
 """
 
-import dataclasses
 import difflib
 import errno
 import functools
@@ -19,6 +18,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pkgutil import resolve_name
 from typing import Any, TypeVar, cast
 from unittest.mock import patch
@@ -27,11 +27,11 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import CompactHydraException, HydraException, MissingConfigException
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import composing, run_folder
+from hexlit.commands.composing import Composed
 from hexlit.commands.run_folder import Refused
 from hexlit.errors import UsageError
 from hexlit.interruption import is_interruption
@@ -51,15 +51,16 @@ def register_schema(name: str, schema: type[Any]) -> None:
 
 def command(
     name: str,
-    schema: type[Schema],
-    task: Callable[[Schema], object] | str,
+    schema: type[Any],
+    task: Callable[..., object] | str,
     *,
     prepare: Callable[[Arguments], Arguments] = list,
+    whole: bool = False,
 ) -> Callable[[Arguments], int]:
     """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema from now on.
 
     A task that imports torch is named, `module:function` in this package, and imported when it is called. A task that
-    returns False ends with exit code 1.
+    returns False ends with exit code 1. If `whole` it also takes the `Composed` command line.
     """
     register_schema(name, schema)
 
@@ -67,10 +68,10 @@ def command(
         """Run the command with Hydra overrides; returns the exit code."""
         ends: list[object] = []
 
-        def typed_task(config: DictConfig) -> None:
-            settings = typed(config, schema)
+        def typed_task(composed: Composed) -> None:
+            settings = typed(composed.config, schema)
             function = resolve_name(f"hexlit.commands.{task}") if isinstance(task, str) else task
-            ends.append(function(settings))
+            ends.append(function(settings, composed) if whole else function(settings))
 
         return run(typed_task, name, argv, prepare=prepare) or int(False in ends)
 
@@ -97,7 +98,7 @@ def run_beside(
             asked.append(typed(config, own[1]))
         return rest
 
-    return run(lambda config: task(asked[0], typed(config, schema)), config_name, argv, prepare=taken_apart)
+    return run(lambda composed: task(asked[0], typed(composed.config, schema)), config_name, argv, prepare=taken_apart)
 
 
 def typed(config: DictConfig, schema: type[Schema]) -> Schema:
@@ -117,17 +118,17 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
 def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
     """Refuse keys that Hydra's +key=value has added or ~key has removed: the settings are those of the schema."""
     schema: Any = OmegaConf.get_type(config)
-    names, keys = {field.name for field in dataclasses.fields(schema)}, {*map(str, config)}
+    names, keys = {field.name for field in fields(schema)}, {*map(str, config)}
     for key in sorted(names ^ keys):
         known = ", ".join(sorted(names))
         raise UsageError(f"{prefix}{key}: settings are neither added nor removed; the keys here are {known}")
     for key in keys:
-        if dataclasses.is_dataclass(OmegaConf.get_type(config, key)):
+        if is_dataclass(OmegaConf.get_type(config, key)):
             _refuse_other_keys(config[key], f"{prefix}{key}.")
 
 
 def run(
-    task: Callable[[DictConfig], None],
+    task: Callable[[Composed], None],
     config_name: str,
     argv: Arguments,
     *,
@@ -175,16 +176,17 @@ def run(
     return code
 
 
-def _watched(task: Callable[[DictConfig], None]) -> Callable[[DictConfig], None]:
+def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
     """`task`, whose errors Hydra neither tells nor wraps; a job of a sweep fails alone, and the others go on."""
 
     @functools.wraps(task)
     def watched(config: DictConfig) -> None:
+        composed = Composed(config, HydraConfig.instance().cfg.hydra)  # type: ignore[union-attr]  # set by now
         try:
-            task(config)
+            task(composed)
         except Exception as error:
             mistake = mistake_of_task(error)
-            if HydraConfig.get().mode == RunMode.RUN:
+            if not composed.is_job:
                 raise Refused(mistake or error, mistake=mistake is not None) from error
             if mistake is None or mistake is error:
                 raise

@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
         tasks.register(argv)
         return run_beside(bench, RunConfig, "bench_task", argv, ("bench", BenchConfig, OWN_KEYS))
     own = [argument for argument in argv if argument != "task=hex"]
-    return run(lambda config: bench(typed(config, BenchConfig)), "bench", own)
+    return run(lambda composed: bench(typed(composed.config, BenchConfig)), "bench", own)
 
 
 def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:

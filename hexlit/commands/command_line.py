@@ -3,11 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydra.core.hydra_config import HydraConfig
-
+from hexlit.commands.composing import Composed
 from hexlit.errors import UsageError
 from hexlit.training.config import LoggerConfig
 
@@ -16,17 +14,6 @@ if TYPE_CHECKING:
 
     from hexlit.reporting.page import Page
     from hexlit.tracking.tracked_run import TrackedRun
-
-
-def choices() -> dict[str, Any]:
-    """Choices of the command line: overrides, the experiment, and the option of every group; empty outside of Hydra."""
-    if not HydraConfig.initialized():
-        return {}
-    hydra = HydraConfig.get()
-    groups = {name: str(option) for name, option in hydra.runtime.choices.items() if not name.startswith("hydra/")}
-    groups = {name: option for name, option in groups.items() if option not in ("None", "null")}
-    overrides = [str(override) for override in hydra.overrides.task]
-    return {"overrides": overrides, "experiment": groups.get("experiment"), "choices": groups}
 
 
 def as_json(document: Any) -> str:
@@ -48,18 +35,18 @@ def print_results(settings: Any, document: Any, page: "Page", console: "Console"
 
 def track(
     settings: Any,
-    folder: Path,
+    composed: Composed,
     document: Mapping[str, Any],
     log_tables: Callable[["TrackedRun"], None],
     kind: str,
     sources: Sequence[str],
     files: Sequence[str],
 ) -> None:
-    """Log the match or strength run in `folder` on Weights & Biases, unless the settings say no.
+    """Log the match or strength run of `composed` on Weights & Biases, unless the settings say no.
 
     Args:
         settings: those of the command.
-        folder: of the results.
+        composed: its command line; the results are in its folder.
         document: all of them, the run's summary.
         log_tables: logs more.
         kind: the command.
@@ -74,14 +61,15 @@ def track(
     from hexlit.tracking.tracked_run import Files
     from hexlit.training.loggers import checkpoint_files
 
-    size, facts = document["board"], {name: document[name] for name in ("specs", "device") if name in document}
+    size, folder = document["board"], composed.folder
+    facts = {"git": git_state()} | {name: document[name] for name in ("specs", "device") if name in document}
     run = open_run(
         settings.logger.wandb,
         folder,
         name=f"{kind}-{folder.name}",
         kind=kind,
         tags=[kind, *filter(None, [document.get("what")]), f"{size}×{size}"],
-        facts={**asdict(settings), **choices(), "git": git_state(), "versions": versions(), "size": size, **facts},
+        facts={**asdict(settings), **composed.choices(), "versions": versions(), "size": size, **facts},
         resumed=kind == "match" and settings.resume is not None,
     )
     if run is None:

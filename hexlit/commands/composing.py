@@ -6,13 +6,15 @@ Help, completion and the suggestions of messages compose, too, with Hydra's publ
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hydra import compose, initialize_config_module
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from hexlit.errors import UsageError
@@ -20,6 +22,40 @@ from hexlit.tuning.space import quoted
 
 CONFIG_PACKAGE = "hexlit.conf"
 VERSION_BASE = "1.3"
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A composed command line: what a task gets beside its settings.
+
+    Attributes:
+        config: the configuration of the command.
+        hydra: Hydra's own.
+    """
+
+    config: DictConfig
+    hydra: DictConfig
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+        return Path(self.hydra.runtime.output_dir)
+
+    @property
+    def is_job(self) -> bool:
+        """Whether it is a job of a sweep."""
+        return bool(self.hydra.mode != RunMode.RUN)
+
+    @property
+    def overrides(self) -> list[str]:
+        """The overrides of the settings."""
+        return [*map(str, self.hydra.overrides.task)]
+
+    def choices(self) -> dict[str, Any]:
+        """The overrides, the experiment, and the option of every group."""
+        chosen = {name: option for name, option in self.hydra.runtime.choices.items() if option not in (None, "null")}
+        groups = {name: str(option) for name, option in chosen.items() if not name.startswith("hydra/")}
+        return {"overrides": self.overrides, "experiment": groups.get("experiment"), "choices": groups}
 
 
 def flags_and_overrides(argv: Sequence[str]) -> tuple[Namespace, list[str]]:

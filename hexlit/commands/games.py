@@ -91,4 +91,4 @@ def named(argv: list[str]) -> list[str]:
     return [f"action={argv[0]}", *argv[1:]] if argv and re.fullmatch(r"\w+", argv[0]) else argv
 
 
-main = command("games", GamesConfig, "games_run:games", prepare=named)
+main = command("games", GamesConfig, "games_run:games", prepare=named, whole=True)

@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydra.core.hydra_config import HydraConfig
 from rich.console import Console
 
 from hexlit.arena.thinker import PlyReview, exact_review, review
+from hexlit.commands.composing import Composed
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
@@ -46,14 +46,14 @@ LARGEST_BOARD = 19
 _WINNERS = {"black": 1, "white": -1}
 
 
-def games(settings: "GamesConfig") -> bool:
+def games(settings: "GamesConfig", composed: Composed) -> bool:
     """Run the action; returns False if games are wrong."""
     reader = GameReader(settings.sources)
     if settings.action == "show":
         show(settings, reader)
         return True
     title, action, page = ACTIONS[settings.action]
-    importing = _interruptible(settings) if settings.action == "import" else nullcontext()
+    importing = _interruptible(settings, composed) if settings.action == "import" else nullcontext()
     with importing, Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
         reader.progress = lambda reader: shown.update(reader.position, reader.games)
         document = action(settings, reader)
@@ -64,8 +64,8 @@ def games(settings: "GamesConfig") -> bool:
     return bool(document.get("fine", True))
 
 
-def _interruptible(settings: "GamesConfig") -> AbstractContextManager[None]:
-    given = [one for one in HydraConfig.get().overrides.task if not one.startswith("action=")]
+def _interruptible(settings: "GamesConfig", composed: Composed) -> AbstractContextManager[None]:
+    given = [one for one in composed.overrides if not one.startswith("action=")]
     kept = f"the games read are kept in {settings.target}"
     return says_how_to_continue("hexlit games", kept, f"hexlit games import {shlex.join(given)}")
 

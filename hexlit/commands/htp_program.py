@@ -9,11 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
-
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import PlaySettings
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.composing import Composed
 from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.settings import number, one_of
@@ -62,28 +61,27 @@ register_schema("htp", HtpConfig)
 
 def converse(argv: list[str], incoming: "Incoming", write: Callable[[str], None]) -> int:
     """Run the command on a conversation that has begun; returns the exit code."""
-    return run(lambda config: htp(config, incoming, write), "htp", argv)
+    return run(lambda composed: htp(typed(composed.config, HtpConfig), incoming, write), "htp", argv)
 
 
 def explain(argv: list[str]) -> int:
     """Answer `--help`, `--cfg job` and the other flags; returns the exit code."""
 
-    def refuse(config: DictConfig) -> None:
+    def refuse(composed: Composed) -> None:
         raise UsageError(f"{' '.join(argv)}: a conversation takes settings only, no flags")
 
     return run(refuse, "htp", argv)
 
 
-def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) -> None:
+def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None]) -> None:
     """Answer commands until `quit` or the end of the input.
 
     Args:
-        config: of the schema `HtpConfig`.
+        settings: those of the command.
         incoming: commands; those about the program itself are answered already.
         write: writes an answer.
     """
     started = time.monotonic()
-    settings = typed(config, HtpConfig)
     from hexlit.arena.htp.session import HtpSession, Loaded, serve
     from hexlit.arena.thinker import Thinker
     from hexlit.commands.kernels import Compiling

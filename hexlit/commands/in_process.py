@@ -12,48 +12,43 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig, flag_override
+from omegaconf import flag_override
 
 from hexlit.commands import run_folder
 from hexlit.commands.application import Arguments, explain, is_mistake, mistake_of_task, typed
-from hexlit.commands.composing import composed, hydra_initialized
+from hexlit.commands.composing import Composed, composed, hydra_initialized
 from hexlit.errors import UsageError
 
-Result = TypeVar("Result")
 Schema = TypeVar("Schema")
 
 
-def call(
+@contextmanager
+def called(
     config_name: str,
     schema: type[Schema],
-    task: Callable[[Schema], Result],
     arguments: Arguments,
     *,
     prepare: Callable[[Arguments], Arguments] = list,
-) -> Result:
-    """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return the result of `task`.
+) -> Iterator[tuple[Schema, Composed]]:
+    """Compose `conf/<config_name>.yaml` with the overrides `arguments`, for the work of the command in the block.
 
-    The task takes the settings of the `schema`. `prepare` may rewrite the arguments first. As on the command line, the
-    task has a folder with its log. Unlike there, no mistake is printed, and the process stays unchanged: Hydra's state,
-    the environment, warning filters and random generators.
+    Gives what its task takes: the settings of the `schema`, and the composed command line. `prepare` may rewrite the
+    arguments first. As on the command line, the work has a folder with its log. Unlike there, no mistake is printed,
+    and the process stays unchanged: the environment, warning filters and random generators.
 
     Raises:
         UsageError: a mistake of the caller, in one line that names the right value.
         KeyboardInterrupt: Ctrl-C, or the interrupt of a notebook.
     """
-    refused, theirs = False, HydraConfig.instance().cfg
+    refused = False
     try:
         with untouched_process():
-            config = composed_with_hydra(config_name, arguments, prepare=prepare)
-            folder = Path(str(config.hydra.run.dir)).absolute()
-            with flag_override(config, ["struct", "readonly"], False):
-                config.hydra.mode, config.hydra.runtime.output_dir = RunMode.RUN, str(folder)
+            composed = composed_with_hydra(config_name, arguments, prepare=prepare)
+            folder = composed.folder
             run_folder.claim(folder)
-            HydraConfig.instance().set_config(config)
-            with log_file_of_run(folder / f"{config.hydra.job.name}.log"):
-                return task(typed(without_hydra(config), schema))
+            with log_file_of_run(folder / f"{composed.hydra.job.name}.log"):
+                yield typed(composed.config, schema), composed
     except SystemExit as stop:
         if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
             raise KeyboardInterrupt from stop
@@ -65,34 +60,31 @@ def call(
         refused = True
         raise UsageError(explain(mistake, config_name, arguments)) from None
     finally:
-        HydraConfig.instance().cfg = theirs
         run_folder.leave(refused=refused)
 
 
 def composed_with_hydra(
     config_name: str, arguments: Arguments, *, prepare: Callable[[Arguments], Arguments] = list
-) -> DictConfig:
-    """The configuration of a command with these `arguments`, its node `hydra` included; nothing is run.
+) -> Composed:
+    """The command line with these `arguments`; nothing is run.
 
     Raises:
-        UsageError: as `call`.
+        UsageError: as `called`.
     """
     with quiet_imports(), hydra_initialized():
         overrides = prepare(list(arguments))
         try:
-            return composed(config_name, overrides)
+            whole = composed(config_name, overrides)
+            config = copy.copy(whole)
+            with flag_override(whole, ["struct", "readonly"], False), flag_override(config, ["struct"], False):
+                whole.hydra.mode = RunMode.RUN
+                whole.hydra.runtime.output_dir = str(Path(whole.hydra.run.dir).absolute())
+                del config["hydra"]  # as a task gets it
         except Exception as error:
             if is_mistake(error):
                 raise UsageError(explain(error, config_name, overrides)) from None
             raise
-
-
-def without_hydra(config: DictConfig) -> DictConfig:
-    """The same without its node `hydra`, as a task gets it."""
-    result = copy.copy(config)
-    with flag_override(result, ["struct", "readonly"], False):
-        del result["hydra"]
-    return result
+    return Composed(config, whole.hydra)
 
 
 @contextmanager
@@ -151,6 +143,6 @@ def settings_of(
     """The settings from `conf/<config_name>.yaml` and the overrides `arguments`; nothing is run.
 
     Raises:
-        UsageError: as `call`.
+        UsageError: as `called`.
     """
-    return typed(without_hydra(composed_with_hydra(config_name, arguments, prepare=prepare)), schema)
+    return typed(composed_with_hydra(config_name, arguments, prepare=prepare).config, schema)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hexlit.cluster.lifeline import Child, end_with_parent
 from hexlit.hex.jit import is_compiled, mark_compiled
-from hexlit.lifeline import Child, end_with_parent
 from hexlit.reporting.quantities import format_duration
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numba
-from hydra.core.hydra_config import HydraConfig
 from rich.console import Console
 
 from hexlit.accelerate.host import usable_cores
@@ -19,6 +18,7 @@ from hexlit.arena.player_spec import PlayerSpec, parse_players
 from hexlit.arena.ratings import Sprt
 from hexlit.arena.tournament import GameLog, PlayBlocks, Tournament, as_collection, pairings, standings
 from hexlit.commands.command_line import as_json, refuse_unused, track
+from hexlit.commands.composing import Composed
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import PlayerFactory
 from hexlit.commands.report_files import games_of, write_beside
@@ -40,18 +40,17 @@ FILES = ("match.json", "games.csv", "games.sgf")
 GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", "board")
 
 
-def play_match(settings: "MatchConfig", console: Console | None = None) -> Path:
+def play_match(settings: "MatchConfig", composed: Composed, console: Console | None = None) -> Path:
     """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
     console = console or Console(highlight=False, stderr=settings.json)
-    refuse_unused(settings, HydraConfig.get().overrides.task)
+    refuse_unused(settings, composed.overrides)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
-    folder = Path(HydraConfig.get().runtime.output_dir)
     if settings.resume is None:  # a resumed match keeps its settings
-        settings_writer(settings, folder)()
-    with resumable("hexlit match", folder):
-        play(settings, specs, folder, console)
-    return folder
+        settings_writer(composed)()
+    with resumable("hexlit match", composed.folder):
+        play(settings, specs, composed, console)
+    return composed.folder
 
 
 def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
@@ -68,8 +67,9 @@ def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
         raise UsageError(f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it")
 
 
-def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, console: Console) -> None:
-    """As `play_match`, in a `folder` that this process holds."""
+def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed, console: Console) -> None:
+    """As `play_match`, once the settings are kept in its folder."""
+    folder = composed.folder
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
     title = f"hexlit match · {len(specs)} players"
@@ -123,7 +123,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, conso
         elo = {f"elo/{row['name']}": row["elo"] for row in document["players"]}
         run.log({"match/games_played": document["games"], **elo}, 0)
 
-    track(config, folder, document, log_tables, "match", [one.source for one in specs if one.of_network], FILES)
+    track(config, composed, document, log_tables, "match", [one.source for one in specs if one.of_network], FILES)
     if config.json:
         print(as_json(document))
         return

@@ -19,11 +19,12 @@ from pathlib import Path
 from subprocess import DEVNULL, STDOUT
 from unittest.mock import patch
 
-from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
 
 from hexlit.accelerate.ranks import Ranks, ranks
+from hexlit.cluster.lifeline import Child, last_line
+from hexlit.commands.composing import Composed
 from hexlit.errors import UsageError
-from hexlit.lifeline import Child, last_line
 from hexlit.tuning.space import quoted
 
 STARTED = "HEXLIT_RANK"
@@ -52,8 +53,8 @@ Others = list[tuple[Child, Path]]
 
 
 @contextmanager
-def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
-    """Within the block this process is the first of `devices` ranks, unless it is one of several already.
+def other_ranks(devices: int | None, composed: Composed) -> Iterator[None]:
+    """Within the block this process is the first of `devices` ranks of a command, unless it is one of several already.
 
     Raises:
         UsageError: a rank died; the line names it and the file of its output.
@@ -67,7 +68,7 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
     over = threading.Event()
     with ExitStack() as group:
         places = [replace(first, rank=rank, local_rank=rank) for rank in range(1, first.size)]
-        others = [group.enter_context(_started(one, folder / RANKS / str(one.rank) / OUTPUT)) for one in places]
+        others = [group.enter_context(_started(one, composed)) for one in places]
         group.callback(over.set)
         threading.Thread(target=_watch, args=(others, over), daemon=True).start()
         try:
@@ -83,10 +84,12 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _started(place: Ranks, output: Path) -> Iterator[tuple[Child, Path]]:
-    """The rank at `place`, which works in the folder of `output`; it ends with all that it has started."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "hexlit", "train", *_overrides(), f"hydra.run.dir={quoted(str(output.parent))}"]
+def _started(place: Ranks, composed: Composed) -> Iterator[tuple[Child, Path]]:
+    """The rank at `place` of a command, with the file of its output; it ends with all that it has started."""
+    folder = composed.folder / RANKS / str(place.rank)
+    folder.mkdir(parents=True, exist_ok=True)
+    output, own = folder / OUTPUT, f"hydra.run.dir={quoted(str(folder))}"
+    command = [sys.executable, "-m", "hexlit", "train", *_overrides(composed.hydra), own]
     environment = os.environ | place.environment() | {STARTED: ""}
     with output.open("wb") as file:
         process = Child(command, env=environment, stdin=DEVNULL, stdout=file, stderr=STDOUT)
@@ -112,9 +115,8 @@ def _watch(others: Others, over: threading.Event) -> None:
             os._exit(2)
 
 
-def _overrides() -> list[str]:
-    """The overrides of this command, without those of its own folder and sweep."""
-    result = HydraConfig.get()
-    folders = [source.path for source in result.runtime.config_sources if source.provider == "command-line"]
+def _overrides(hydra: DictConfig) -> list[str]:
+    """The overrides of a command, without those of its own folder and sweep."""
+    folders = [source.path for source in hydra.runtime.config_sources if source.provider == "command-line"]
     flags = [part for folder in folders for part in ("--config-dir", str(folder))]
-    return [*flags, *(o for o in [*result.overrides.task, *result.overrides.hydra] if not o.startswith(_OF_THE_RUN))]
+    return [*flags, *(o for o in [*hydra.overrides.task, *hydra.overrides.hydra] if not o.startswith(_OF_THE_RUN))]

@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from hexlit.commands.composing import Composed
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
 from hexlit.interruption import says_how_to_continue
@@ -52,16 +52,16 @@ def resumable(command: str, folder: Path) -> AbstractContextManager[None]:
     return says_how_to_continue(command, f"all so far is kept in {place}", again)
 
 
-def settings_writer(config: Any, folder: Path) -> Callable[[], None]:
-    """A function that writes the settings of this command, `config`, into `folder` at its first call."""
-    whole: Any = HydraConfig.instance().cfg
-    contents = {"config.yaml": config, "hydra.yaml": whole, "overrides.yaml": whole.hydra.overrides.task}
+def settings_writer(composed: Composed) -> Callable[[], None]:
+    """A function that writes the settings of the command `composed` into its folder at its first call."""
+    theirs = {"hydra": OmegaConf.to_container(composed.hydra, enum_to_str=True)}
+    contents = {"config.yaml": composed.config, "hydra.yaml": theirs, "overrides.yaml": composed.overrides}
     texts = {name: OmegaConf.to_yaml(content) for name, content in contents.items()}
 
     @cache
     def write() -> None:
         for name, text in texts.items():
-            write_text_atomic(folder / SETTINGS / name, text)
+            write_text_atomic(composed.folder / SETTINGS / name, text)
 
     return write
 

@@ -108,4 +108,4 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> dict[str, Any]:
     return evaluated(chosen)
 
 
-main = command("strength", StrengthConfig, "strength_run:strength", prepare=arguments)
+main = command("strength", StrengthConfig, "strength_run:strength", prepare=arguments, whole=True)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
-from hydra.core.hydra_config import HydraConfig
 
 from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
 from hexlit.arena.measures import OPENING_PLIES, Network, Part, Thoroughness, measure_variant, variants
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
 from hexlit.commands.command_line import as_json, print_results, refuse_unused, track
+from hexlit.commands.composing import Composed
 from hexlit.commands.elsewhere import judges
 from hexlit.commands.players import Evaluators, applied_profile
 from hexlit.commands.report_files import STRENGTH, document_of, write_beside
@@ -50,27 +50,28 @@ NETWORK = "the network's SHA-256"
 SIMULATIONS = "strength/simulations"
 
 
-def strength(settings: "StrengthConfig") -> None:
+def strength(settings: "StrengthConfig", composed: Composed) -> None:
     """Run the requested measurement, or its missing parts, save it and print it."""
-    refuse_unused(settings, HydraConfig.get().overrides.task)
-    folder = Path(HydraConfig.get().runtime.output_dir)
+    refuse_unused(settings, composed.overrides)
+    folder = composed.folder
     finished = settings.resume and (folder / RESULTS_FILE).exists() and not (folder / PARTS_FILE).exists()
-    document = document_of(folder, STRENGTH) if finished else measured(settings, folder)
+    document = document_of(folder, STRENGTH) if finished else measured(settings, composed)
     if settings.report:
         write_beside(folder)
     log_tables = partial(_log_levels if document["what"] == "truth" else _log_searches, document)
-    track(settings, folder, document, log_tables, "strength", [settings.checkpoint], FILES)
+    track(settings, composed, document, log_tables, "strength", [settings.checkpoint], FILES)
     console = terminal(wide=150)
     print_results(settings, document, strength_page(document), console)
     if not (settings.json or settings.markdown):
         console.print(f"\nwritten to {os.path.relpath(folder)}", style="dim", soft_wrap=True, markup=False)
 
 
-def measured(settings: "StrengthConfig", folder: Path) -> Document:
-    """Measure what the run in `folder` lacks; each part, each row and the whole are saved at once."""
+def measured(settings: "StrengthConfig", composed: Composed) -> Document:
+    """Measure what the run in the folder of `composed` lacks; each part, each row and the whole are saved at once."""
+    folder = composed.folder
     loaded = network_of(settings)  # may be refused before anything is written
     if settings.resume is None:
-        settings_writer(settings, folder)()
+        settings_writer(composed)()
     measure = measure_truth if settings.what == "truth" else measure_search
     with resumable("hexlit strength", folder), work_bar("measuring") as advance:
         evaluators, games, facts = subject(settings, loaded)

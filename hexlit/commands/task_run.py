@@ -9,7 +9,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from hexlit.commands.command_line import choices
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
 from hexlit.errors import UsageError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 def train_task(
     settings: RunConfig,
     folder: Path,
+    facts: dict[str, Any],
     *,
     callbacks: "Sequence[L.Callback]" = (),
     run_name: str | None = None,
@@ -32,6 +32,8 @@ def train_task(
     saved: Callable[[Path], None] = lambda path: None,
 ) -> dict[str, Any]:
     """Train with `settings` in `folder`, and return the summary; see `hexlit.training.run.run`.
+
+    The loggers are told `facts` of the command line.
 
     Output for people goes to `console`, None for the terminal; only the first of several ranks shows anything. At the
     end a report is written there, unless `settings` turn it off.
@@ -64,7 +66,7 @@ def train_task(
             started=started,
             trial=trial,
             saved=saved,
-            facts=choices(),
+            facts=facts,
             tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
         )
 

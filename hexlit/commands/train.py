@@ -5,14 +5,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
-from omegaconf import DictConfig
-
 from hexlit.accelerate.ranks import ranks
 from hexlit.commands import run_folder, tasks
 from hexlit.commands.application import run, typed
-from hexlit.commands.composing import flags_and_overrides
+from hexlit.commands.composing import Composed, flags_and_overrides
 from hexlit.commands.rank_processes import STARTED, folder_arguments, other_ranks
 from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
@@ -61,19 +57,15 @@ def best_arguments(argv: list[str]) -> list[str]:
     return [*taken, *own, f"best={quoted(str(path.parent))}"]
 
 
-def train(config: DictConfig) -> None:
+def train(composed: Composed) -> None:
     """Train with the composed configuration."""
-    began = time.monotonic()
-
-    folder = Path(HydraConfig.get().runtime.output_dir)
-    ticket = ticket_of(os.environ)
-    job = HydraConfig.get().mode != RunMode.RUN  # one of a sweep, whose folder alone is held so far
-    if job:
+    began, folder, ticket = time.monotonic(), composed.folder, ticket_of(os.environ)
+    if composed.is_job:  # the folder of the sweep alone is held so far
         run_folder.claim(folder)
-    if job or ticket is not None:  # the sweep's results include refused ones
-        settings_writer(config, folder)()
-    settings = typed(config, RunConfig)
-    refuse_without_effect(settings)
+    if composed.is_job or ticket is not None:  # the sweep's results include refused ones
+        settings_writer(composed)()
+    settings = typed(composed.config, RunConfig)
+    refuse_without_effect(settings, composed)
     settings.check_installed()
     if ticket is not None:
         devices = settings.accelerator.devices
@@ -81,46 +73,46 @@ def train(config: DictConfig) -> None:
             raise UsageError(f"accelerator.devices={devices}: a trial of a sweep trains on one device; leave it out")
         from hexlit.commands.trial_training import train_trial
 
-        train_trial(settings, folder, ticket)
+        train_trial(settings, composed, ticket)
         return
-    refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
-    if job:
+    refuse_sweep(settings, composed, "hexlit train --multirun with hydra/sweeper=optuna")
+    if composed.is_job:
         settings.resume = requeued(folder)
     if ranks().writes:  # the first line of a run comes before imports that take seconds
         where = f"{'begins' if settings.resume is None else 'continues'} in {os.path.relpath(folder)}; loading PyTorch"
         print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
     with resumable("hexlit train", folder):
-        train_kept(settings, folder, started=began)
+        train_kept(settings, composed, started=began)
 
 
-def refuse_sweep(settings: RunConfig, right: str) -> None:
+def refuse_sweep(settings: RunConfig, composed: Composed, right: str) -> None:
     """Refuse the settings of a sweep for a single run; `right` is the command for sweeps."""
-    chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
+    chosen = composed.hydra.runtime.choices.get("sweep", "none")
     asked = {f"sweep={chosen}": chosen != "none", "sweep.resume=true": settings.sweep.resume}
     for what, is_asked in (asked | {"sweep.join=true": settings.sweep.join}).items():
         if is_asked and settings.resume is None:
             raise UsageError(f"{what}: a sweep is run by {right}")
 
 
-def refuse_without_effect(settings: RunConfig) -> None:
+def refuse_without_effect(settings: RunConfig, composed: Composed) -> None:
     """Refuse overrides without effect under the other settings."""
-    for override in HydraConfig.get().overrides.task:
+    for override in composed.overrides:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]
         if section in settings.without_effect:
             raise UsageError(f"{override}: {settings.without_effect[section]}")
 
 
 def train_kept(
-    settings: RunConfig, folder: Path, *, console: "Console | None" = None, started: float | None = None
+    settings: RunConfig, composed: Composed, *, console: "Console | None" = None, started: float | None = None
 ) -> None:
-    """Train in `folder`, and save the `settings` there; see `train_task`.
+    """Train in the folder of `composed`, and save its settings there; see `train_task`.
 
     A new run saves them at once. A resumed one does so at its first checkpoint: if it fails or is killed before, the
     folder stays unchanged. A run whose folder was removed ends at its next checkpoint.
     """
     from hexlit.commands.task_run import train_task
 
-    write_settings = settings_writer(settings, folder)
+    write_settings = settings_writer(composed)
     if settings.resume is None and ranks().writes:
         write_settings()
 
@@ -129,5 +121,5 @@ def train_kept(
         if path.name == "last.ckpt":
             write_settings()
 
-    with other_ranks(settings.accelerator.devices, folder):
-        train_task(settings, folder, started=started, console=console, saved=saved)
+    with other_ranks(settings.accelerator.devices, composed):
+        train_task(settings, composed.folder, composed.choices(), started=started, console=console, saved=saved)

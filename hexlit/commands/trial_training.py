@@ -3,13 +3,13 @@
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import lightning as L
 
 from hexlit.accelerate.memory import is_out_of_memory
 from hexlit.accelerate.profile import build_profile
+from hexlit.commands.composing import Composed
 from hexlit.commands.run_folder import requeued
 from hexlit.commands.task_run import train_task
 from hexlit.errors import UsageError
@@ -24,8 +24,8 @@ from hexlit.tuning.pruning import Pruning
 from hexlit.tuning.trial import RunningTrial, TrialTicket, running_trial
 
 
-def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> None:
-    """Work on the trial of `ticket` in `folder`."""
+def train_trial(settings: RunConfig, composed: Composed, ticket: TrialTicket) -> None:
+    """Work on the trial of `ticket` in the folder of `composed`."""
     settings.logger.wandb.group = settings.logger.wandb.group or ticket.group
     began = time.monotonic()
 
@@ -36,15 +36,15 @@ def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> None:
 
     with running_trial(ticket, micro_batch) as trial:
         for number in range(trial.seeds_ended, ticket.seeds):
-            train_seed(settings, folder, trial, number)
+            train_seed(settings, composed, trial, number)
             if trial.pruned:
                 break
         trial.note(seconds=round(time.monotonic() - began, 3))
 
 
-def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: int) -> None:
+def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, number: int) -> None:
     """Train with seed number `number`, in a folder of its own if there are several."""
-    place = folder if trial.ticket.seeds == 1 else folder / f"seed-{number}"
+    place = composed.folder / ("" if trial.ticket.seeds == 1 else f"seed-{number}")
     place.mkdir(exist_ok=True)
     own = replace(settings, seed=(settings.seed + number) % 2**32, resume=requeued(place))
     epochs = settings.trainer.max_epochs
@@ -52,7 +52,8 @@ def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: i
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
     parts = place.relative_to(trial.ticket.folder).parts
     name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *parts])
-    summary = train_task(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name, trial=True)
+    callbacks = [pruning, WandbNotes(trial, pruning)]
+    summary = train_task(own, place, composed.choices(), callbacks=callbacks, run_name=name, trial=True)
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
     values = pruning.metrics | figures
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:

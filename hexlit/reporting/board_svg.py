@@ -86,8 +86,8 @@ def game_svg(shown: ShownGame) -> str:
     return moves_svg(moves, size, opening=record.opening, title=head, caption=foot)
 
 
-def board_picture(board: OpeningsBoard | PositionBoard, *, dark: bool = False) -> tuple[str, str]:
-    """The title of a board in a report, and its SVG; `dark` as of `board_svg`."""
+def board_picture(board: OpeningsBoard | PositionBoard, *, dark: bool = False, titled: bool = False) -> tuple[str, str]:
+    """The title of a board in a report, and its SVG, in which it stands if `titled`; `dark` as of `board_svg`."""
     if isinstance(board, PositionBoard):
         cells = np.array(board.cells, np.int8)
         shades = value_notes(dict.fromkeys(board.marks, 0.6))
@@ -104,7 +104,7 @@ def board_picture(board: OpeningsBoard | PositionBoard, *, dark: bool = False) -
         notes |= {cell: replace(notes[cell], ring=MARK) for cell in wrong}
         title += f" ({len(board.values) - len(wrong)} of {len(board.values)} right)"
     empty = np.zeros(len(board.values), np.int8)
-    return title, board_svg(empty, isqrt(len(board.values)), notes=notes, dark=dark)
+    return title, board_svg(empty, isqrt(len(board.values)), notes=notes, title=title * titled, dark=dark)
 
 
 def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dict[int, CellNote]:

@@ -111,8 +111,7 @@ class TreeSearch:
         self.params: Params = compiled_params(config, budgets=(config.simulations,), swap=swap)
         self.geometry: Geometry = geometry(size)
         self.rows = max(games * config.leaves, rows or 0)
-        self.evaluator_calls = 0
-        self.rows_used = 0
+        self.evaluator_calls = self.rows_used = 0
         self.tree: Tree = empty_tree(games, config.simulations, self.actions)
         self._queue = empty_leaf_queue(games, config.leaves, config.simulations + 1)
         self.batch: Batch = empty_batch(self.rows, size, self.actions)
@@ -141,7 +140,7 @@ class TreeSearch:
         self.place(cells, to_move)
         batch = len(cells)
         plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
-        keys = [key(seed, index, ply, NOISE) for index, ply in enumerate(plies.tolist())]
+        keys = [key(seed, index, ply, NOISE) if noise else 0 for index, ply in enumerate(plies.tolist())]
         self.begin(to_move, plies, noise, np.array(keys, np.uint64))
         while self.advance():
             self.evaluate(evaluator)
@@ -235,7 +234,8 @@ class TreeSearch:
         """Let `evaluator` evaluate the positions that wait in `batch`."""
         self.evaluator_calls += 1
         evaluator.evaluate(*self.batch)
-        remember(self._cache, *self.batch)
+        if self._cache.keys.size:
+            remember(self._cache, *self.batch)
 
 
 def check_answers(tree: Tree) -> None:

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import psutil
 
+from hexlit.cluster.lifeline import spawn_tied
 from hexlit.hex.jit import is_compiled
 from hexlit.hex.record import GameRecord
-from hexlit.lifeline import spawn_tied
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot, share_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
@@ -179,7 +179,7 @@ class LocalPlayer:
 class WorkerPlayers:
     """Plays in `count` processes; each has its share of the slots, and collects its share of the positions.
 
-    They end with this process, however it ends (see `hexlit.lifeline`).
+    They end with this process, however it ends (see `hexlit.cluster.lifeline`).
     """
 
     def __init__(self, place: PlayerSettings, count: int) -> None:

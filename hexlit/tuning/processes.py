@@ -23,8 +23,8 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from hexlit.accelerate.machine import RESOURCES_FILE, ProcessTree, last_device_bytes
+from hexlit.cluster.lifeline import Child, last_line
 from hexlit.files import remove_temporary
-from hexlit.lifeline import Child, last_line
 from hexlit.tuning.config import SweepConfig
 from hexlit.tuning.space import quoted
 from hexlit.tuning.trial import VARIABLE, TrialTicket, named

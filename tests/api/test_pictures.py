@@ -8,7 +8,7 @@ import pytest
 
 import hexlit
 from hexlit.api.boards import OpeningMap
-from hexlit.reporting.board_svg import BAD, MARK
+from hexlit.reporting.board_svg import MARK
 
 SPACE = "{http://www.w3.org/2000/svg}"
 
@@ -54,10 +54,10 @@ def test_a_map_of_openings_rings_what_is_wrong() -> None:
     truth = np.array([True, False, True, True])
     judged = OpeningMap(np.array([0.9, 0.2, 0.5, -0.4]), "somebody", truth)
     assert judged.wrong == ["b1", "b2"]
-    assert rings(judged._repr_svg_(), BAD) == 2
-    assert "2 of 4 are right" in " ".join(words(judged._repr_svg_()))
+    assert rings(judged._repr_svg_(), MARK) == 2
+    assert "2 of 4 right" in " ".join(words(judged._repr_svg_()))
     exact = hexlit.Solver().openings(3)
-    assert words(exact._repr_svg_()).count("wins") == 5
+    assert words(exact._repr_svg_()).count("W") == 5
 
 
 def test_a_picture_is_kept_as_a_file(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 
 import hexlit
-from hexlit.api.sweeps import Sweep, _folder_of
+from hexlit.api.runs import Sweep, _folder_of
 from hexlit.commands import tasks
 from tests.commands.tiny import TINY
 from tests.tuning.sweeps import complete, failed, make_sweep, pruned

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import MISSING, OmegaConf
 
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.composing import Composed
 from hexlit.errors import UsageError
 
 
@@ -63,8 +64,8 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     GlobalHydra.instance().clear()
 
 
-def remember(config: DictConfig) -> None:
-    seen.append(typed(config, Sample))
+def remember(command: Composed) -> None:
+    seen.append(typed(command.config, Sample))
 
 
 def one_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -123,7 +124,7 @@ def test_what_hydra_refuses_is_one_line_too(override: str, capsys: pytest.Captur
 
 
 def test_a_usage_error_of_the_task_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    def task(config: DictConfig) -> None:
+    def task(command: Composed) -> None:
         raise UsageError("move z9: not on\nthe board")
 
     assert run(task, "sample", ["target=t"]) == 2
@@ -132,7 +133,7 @@ def test_a_usage_error_of_the_task_is_one_line(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("error", [ValueError("odd"), KeyError("k"), OSError("disk"), AttributeError("a")])
 def test_a_bug_keeps_its_traceback_and_has_code_1(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    def task(config: DictConfig) -> None:
+    def task(command: Composed) -> None:
         raise error
 
     assert run(task, "sample", ["target=t"]) == 1
@@ -144,7 +145,7 @@ def test_a_bug_keeps_its_traceback_and_has_code_1(error: Exception, capsys: pyte
 
 @pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
 def test_control_c_is_quiet_and_130(leave: type[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
-    def task(config: DictConfig) -> None:
+    def task(command: Composed) -> None:
         try:
             raise KeyboardInterrupt
         except KeyboardInterrupt:
@@ -163,7 +164,7 @@ def test_a_mistake_in_one_job_of_a_sweep_lets_the_others_run(capsys: pytest.Capt
 def test_log_of_a_run_goes_to_its_folder_and_only_warnings_to_the_console(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def task(config: DictConfig) -> None:
+    def task(command: Composed) -> None:
         logging.getLogger("hexlit.sample").info("a detail")
         logging.getLogger("hexlit.sample").warning("a warning")
         print(json.dumps({"ok": True}))

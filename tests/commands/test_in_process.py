@@ -17,7 +17,8 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 
 from hexlit.commands import tasks
-from hexlit.commands.in_process import call
+from hexlit.commands.composing import Composed
+from hexlit.commands.in_process import called
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
@@ -32,7 +33,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def train(task: Callable[[Any], Any], arguments: list[str]) -> Any:
-    return call("train", RunConfig, task, arguments, prepare=whole_arguments)
+    with called("train", RunConfig, arguments, prepare=whole_arguments) as command:
+        return task(*command)
 
 
 def state() -> dict[str, Any]:
@@ -49,7 +51,7 @@ def state() -> dict[str, Any]:
     }
 
 
-def disturb(settings: Any) -> int:
+def disturb(settings: Any, command: Composed) -> int:
     os.environ["WANDB_MODE"] = "offline"
     os.environ.pop("HOME", None)
     warnings.filterwarnings("ignore")
@@ -71,8 +73,8 @@ def test_nothing_that_a_task_changes_is_left_also_after_a_mistake_and_after_a_bu
     assert state() == before
     for error in (UsageError("board=3: too small"), ZeroDivisionError()):
 
-        def task(settings: Any, error: Exception = error) -> None:
-            disturb(settings)
+        def task(settings: Any, command: Composed, error: Exception = error) -> None:
+            disturb(settings, command)
             raise error
 
         with pytest.raises(type(error)):
@@ -83,16 +85,16 @@ def test_nothing_that_a_task_changes_is_left_also_after_a_mistake_and_after_a_bu
 def test_the_callers_own_hydra_stays() -> None:
     with initialize_config_module("hexlit.conf", version_base="1.3"):
         theirs = GlobalHydra.instance().hydra
-        assert train(lambda settings: settings.board, QUICK) == 3
+        assert train(lambda settings, command: settings.board, QUICK) == 3
         assert GlobalHydra.instance().hydra is theirs
         assert compose("train", ["board=5"]).board == 5
 
 
 def test_the_folder_has_a_log_and_warnings_go_the_callers_way(caplog: pytest.LogCaptureFixture) -> None:
-    def task(settings: Any) -> Path:
+    def task(settings: Any, command: Composed) -> Path:
         logging.getLogger("hexlit.some").info("a detail")
         logging.getLogger("hexlit.some").warning("a warning")
-        return Path(HydraConfig.get().runtime.output_dir)
+        return command.folder
 
     folder = train(task, [*QUICK, "name=mine"])
     assert folder.parent == Path.cwd() / "runs" / "mine"
@@ -117,7 +119,7 @@ def test_mistakes_are_told_in_one_line(argument: str, message: str, capsys: pyte
 
 
 def test_an_interrupt_that_lightning_made_an_exit_is_an_interrupt_again() -> None:
-    def task(settings: Any) -> None:
+    def task(settings: Any, command: Composed) -> None:
         try:
             raise KeyboardInterrupt
         except KeyboardInterrupt:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numba
 import pytest
 
+from hexlit.cluster.lifeline import Child
 from hexlit.commands import kernels
 from hexlit.commands.kernels import Compiling
 from hexlit.hex.jit import is_compiled, mark_compiled
-from hexlit.lifeline import Child
 
 
 @pytest.fixture

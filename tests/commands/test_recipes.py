@@ -28,7 +28,7 @@ def test_a_recipe_sets_no_value_that_an_option_sets(recipe: Path) -> None:
 
 @pytest.mark.parametrize(("recipe", "option"), [("hex5", "resnet18"), ("quick", "small"), ("hex11", "tiny")])
 def test_a_network_of_the_command_line_replaces_that_of_the_recipe(recipe: str, option: str) -> None:
-    config = composed_with_hydra("train", [f"experiment={recipe}", f"net={option}"], prepare=whole_arguments)
+    config = composed_with_hydra("train", [f"experiment={recipe}", f"net={option}"], prepare=whole_arguments).config
     for key, value in read(CONF / "net" / f"{option}.yaml").items():
         assert config.net[key] == value
 

@@ -47,7 +47,7 @@ def test_missing_packages_are_refused_together_before_anything_begins(
     shown = capsys.readouterr()
     (line,) = shown.err.strip().splitlines()
     assert (
-        line == f"hexlit train: task=classify: needs the packages scikit-learn, tokenizers; {settings.install('text')}"
+        line == f"hexlit train: task=classify: needs scikit-learn, tokenizers; {settings.install('text')}"
     )
     assert shown.out == ""
     assert list(tmp_path.iterdir()) == []

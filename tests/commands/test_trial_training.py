@@ -36,5 +36,5 @@ def test_a_trial_alone_is_refused_a_full_device(trial: bool, tmp_path: Path, mon
 
     monkeypatch.setattr("hexlit.accelerate.profile.build_profile", build_profile)
     with pytest.raises(UsageError, match="enough is known"):
-        train_task(ForecastTrainConfig(task="forecast", name="x"), tmp_path, trial=trial)
+        train_task(ForecastTrainConfig(task="forecast", name="x"), tmp_path, {}, trial=trial)
     assert asked == [trial]

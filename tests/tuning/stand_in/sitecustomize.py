@@ -15,9 +15,10 @@ import types
 from typing import Any
 
 
-def train_trial(settings: Any, folder: Any, ticket: Any) -> Any:
+def train_trial(settings: Any, composed: Any, ticket: Any) -> Any:
     from hexlit.tuning.trial import running_trial
 
+    folder = composed.folder
     accident = json.loads(os.environ.get("STAND_IN_ACCIDENTS", "{}")).get(str(ticket.number))
     seconds = float(os.environ.get("STAND_IN_SECONDS", "0"))
 

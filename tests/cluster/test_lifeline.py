@@ -9,13 +9,13 @@ import time
 import psutil
 import pytest
 
-from hexlit.lifeline import Child
+from hexlit.cluster.lifeline import Child
 
 pytestmark = [pytest.mark.row("D9"), pytest.mark.skipif(os.name != "posix", reason="process groups")]
 
 CHILD = """
 import subprocess, sys, time
-from hexlit.lifeline import end_with_parent
+from hexlit.cluster.lifeline import end_with_parent
 end_with_parent()
 worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print(worker.pid, flush=True)
@@ -23,7 +23,7 @@ time.sleep(600)
 """
 PARENT = """
 import os, subprocess, sys, time
-from hexlit.lifeline import Child
+from hexlit.cluster.lifeline import Child
 sibling = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 child = Child([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE)
 print(child.pid, child.stdout.readline().decode().strip(), sibling.pid, flush=True)
@@ -65,7 +65,7 @@ def test_the_kill_of_the_parent_ends_the_child_and_its_children() -> None:
 
 
 def begin(code: str) -> Child:
-    code = f"from hexlit.lifeline import end_with_parent; end_with_parent(); {code}"
+    code = f"from hexlit.cluster.lifeline import end_with_parent; end_with_parent(); {code}"
     return Child([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 

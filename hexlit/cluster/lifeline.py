@@ -38,17 +38,15 @@ class Child(subprocess.Popen[bytes]):
         self, command: Sequence[str], *, tied: bool = True, env: Mapping[str, str] | None = None, **settings: Any
     ) -> None:
         # This process must start no others by a bare fork, which would copy its end.
-        ours, self._line = os.pipe()
+        theirs, ours = os.pipe()
+        self._line = Connection(ours, readable=False)  # closed with this object at the latest
         if tied:
-            env = {**(os.environ if env is None else env), VARIABLE: str(ours)}
-            settings["pass_fds"] = [ours, *settings.get("pass_fds", ())]
+            env = {**(os.environ if env is None else env), VARIABLE: str(theirs)}
+            settings["pass_fds"] = [theirs, *settings.get("pass_fds", ())]
         try:
             super().__init__(command, env=env, start_new_session=True, **settings)
-        except BaseException:
-            os.close(self._line)
-            raise
         finally:
-            os.close(ours)
+            os.close(theirs)
 
     def signal_group(self, number: int) -> None:
         """Send a signal to the program and all that it has started."""
@@ -68,9 +66,7 @@ class Child(subprocess.Popen[bytes]):
             self.ended_within(seconds)
         self.signal_group(signal.SIGKILL)
         self.wait()
-        if self._line >= 0:
-            os.close(self._line)
-            self._line = -1
+        self._line.close()
 
     @property
     def how(self) -> str:
