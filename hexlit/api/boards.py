@@ -1,24 +1,33 @@
-"""Pictures that a notebook shows, and that can be kept as files."""
+"""Positions, exact answers and searches, as pictures that a notebook shows."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import isqrt
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.api.interface import DataFrame, frame
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
-from hexlit.hex.notation import format_cell, parse_cell
+from hexlit.hex.frame import frame_map
+from hexlit.hex.notation import SWAP, format_cell, parse_cell
+from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.solver import ExactSolver, Solution
 from hexlit.hex.symmetry import stone_cells
-from hexlit.reporting.board_svg import MARK, CellNote, board_picture, board_svg, share_notes, value_notes
+from hexlit.reporting import board_svg as svg
 from hexlit.reporting.page import OpeningsBoard
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
+from hexlit.search.search import TreeNode, TreeSearch
+
+if TYPE_CHECKING:
+    from hexlit.api.runs import Model
 
 GAP = 16
 """Pixels between pictures side by side."""
@@ -66,9 +75,9 @@ def side_by_side(*drawn: Drawn | Picture) -> Picture:
     2
     """
     inner, left, height = "", 0, 0
-    for svg in (one._repr_svg_() for one in drawn):
-        whole = ElementTree.fromstring(svg)
-        inner += svg[svg.index("<svg ") :].replace("<svg ", f"<svg x='{left}' ", 1)
+    for text in (one._repr_svg_() for one in drawn):
+        whole = ElementTree.fromstring(text)
+        inner += text[text.index("<svg ") :].replace("<svg ", f"<svg x='{left}' ", 1)
         width, tall = (round(float(whole.get(side, "0").removesuffix("pt"))) for side in ("width", "height"))
         left, height = left + width + GAP, max(height, tall)
     size = f"viewBox='0 0 {left - GAP} {height}' width='{left - GAP}' height='{height}'"
@@ -146,14 +155,14 @@ class Board(GameBoard, Drawn):
         1
         """
         stones = stone_cells(self.moves, self.size)
-        notes = ({} if shares is None else share_notes(shares[: self.size**2])) | value_notes(values or {})
-        notes |= {cell: CellNote(str(ply)) for ply, cell in enumerate(stones if numbers else (), 1)}
+        notes = ({} if shares is None else svg.share_notes(shares[: self.size**2])) | svg.value_notes(values or {})
+        notes |= {cell: svg.CellNote(str(ply)) for ply, cell in enumerate(stones if numbers else (), 1)}
         for cell in map(self._cell, marks):
-            notes[cell] = replace(notes.get(cell, CellNote()), ring=MARK)
+            notes[cell] = replace(notes.get(cell, svg.CellNote()), ring=svg.MARK)
         last = stones[-1] if stones else None
         if caption is None:
             caption = f"{NAMES[self.winner]} has won" if self.winner else f"{NAMES[self.to_move]} to move"
-        return Picture(board_svg(self.cells, self.size, notes=notes, last=last, title=title, caption=caption))
+        return Picture(svg.board_svg(self.cells, self.size, notes=notes, last=last, title=title, caption=caption))
 
     def _cell(self, move: int | str) -> int:
         return parse_cell(move, self.size) if isinstance(move, str) else int(move)
@@ -195,7 +204,7 @@ class OpeningMap(Drawn):
         exact = self.truth is None and bool(np.isin(self.values, (-1.0, 1.0)).all())
         truth = None if self.truth is None else self.truth.tolist()
         board = OpeningsBoard(title or f"Black's first move: {self.judge}", self.values.tolist(), truth, exact)
-        return Picture(board_picture(board, titled=True)[1])
+        return Picture(svg.board_picture(board, titled=True)[1])
 
 
 class Solver:
@@ -257,8 +266,222 @@ class Solved(Drawn):
 
     def picture(self) -> Picture:
         """The board with the winning moves in green rings."""
-        mover = NAMES[self.board.to_move]
         moves = f"{len(self.moves)} of {len(self.board.legal_moves())} moves win" if self.moves else "every move loses"
         effort = f"{self.solution.nodes:,} positions in {self.solution.seconds:.3f} s"
-        title = f"{self.winner} wins; {mover} to move: {moves}"
+        title = f"{self.winner} wins; {NAMES[self.board.to_move]} to move: {moves}"
         return self.board.picture(marks=self.solution.winning_moves, title=title, caption=f"exact, {effort}")
+
+
+MOST_EXPECTED = 5
+"""Moves of the expected line that a caption has room for."""
+
+
+@dataclass(eq=False)
+class Opinion(Drawn):
+    """An opinion of a position without any search; a notebook draws the policy on the board.
+
+    Attributes:
+        board: the position.
+        policy: float `[A]`, over the board's actions; 0 where illegal.
+        value: for the player to move, in [-1, 1].
+    """
+
+    board: Board
+    policy: NDArray[np.float32]
+    value: float
+
+    @property
+    def moves(self) -> DataFrame:
+        """The legal moves, the likeliest first: `move` and `prior`."""
+        moves = sorted(self.board.legal_moves(), key=lambda move: -float(self.policy[move]))
+        return frame([(format_cell(move, self.board.size), self.policy[move]) for move in moves], ("move", "prior"))
+
+    def picture(self) -> Picture:
+        """The board with the policy of each move."""
+        title = f"{NAMES[self.board.to_move]} to move, value {100 * self.value:+.0f}%"
+        return self.board.picture(shares=self.policy, title=title, caption="policy in percent, without search")
+
+
+@dataclass(eq=False, repr=False)
+class Searched(Drawn):
+    """Results of a search; a notebook draws the board with the share of the visits of each move.
+
+    Attributes:
+        board: the position.
+        move: the move to play.
+        value: its value for the player to move, in [-1, 1].
+        policy: float `[A]`, the policy that the search arrived at, over the board's actions.
+        visits: int `[A]`.
+        root: the tree, see `hexlit.search.search.TreeNode`.
+    """
+
+    board: Board
+    move: str
+    value: float
+    policy: NDArray[np.float32]
+    visits: NDArray[np.int32]
+    root: TreeNode
+
+    @property
+    def expected(self) -> list[str]:
+        """The line of play that the search expects: its move, then always the one visited most."""
+        return [self._name(node) for node in self._line()]
+
+    @property
+    def candidates(self) -> DataFrame:
+        """The moves that were tried, the most visited first: `move`, `visits`, `value` (for the mover), `prior`."""
+        rows = [(self._name(node), node.visits, node.value, node.prior) for node in self.root.children]
+        return frame(rows, ("move", "visits", "value", "prior"))
+
+    def tree(self, nodes: int = 30) -> Picture:
+        """The tree as a picture: its `nodes` most visited nodes.
+
+        A stone has the colour of the player who moves. Its ring shows the value for the player to move at the root:
+        blue is good, red bad. Visits and that value, in percent, stand below it. Red lines are expected to be played.
+
+        >>> import hexlit
+        >>> hexlit.Search(simulations=50).run(hexlit.Board(3)).tree(nodes=10).svg.count("<circle")
+        9
+        """
+        expected, mover = {node.index for node in self._line()}, self.board.to_move
+        most = sorted(_below(self.root), key=lambda node: -node.visits)[:nodes]  # stable: parents before children
+        kept = {node.index for node in most}
+
+        def drawn(node: TreeNode) -> svg.DrawnNode:
+            children = [drawn(child) for child in node.children if child.index in kept]
+            if node is self.root:
+                return svg.DrawnNode(f"{NAMES[mover]} to move", 0, node.visits, node.value, False, children)
+            value, player = node.value * -node.to_move * mover, -node.to_move
+            return svg.DrawnNode(self._name(node), player, node.visits, value, node.index in expected, children)
+
+        caption = "stones: who moves · number: visits · percent and ring: value for the player to move at the top"
+        return Picture(svg.tree_svg(drawn(self.root), title=f"The {nodes} most visited positions", caption=caption))
+
+    def _line(self) -> Iterator[TreeNode]:
+        following = [child for child in self.root.children if self._name(child) == self.move]
+        while following:
+            yield following[0]
+            following = following[0].children
+
+    def _name(self, node: TreeNode) -> str:
+        return format_cell(node.action, self.board.size)
+
+    def picture(self) -> Picture:
+        """The board with the share of the visits of each move."""
+        count, line = int(self.visits.sum()), self.expected
+        expected = " ".join(line[:MOST_EXPECTED]) + (" ..." if len(line) > MOST_EXPECTED else "")
+        title = f"{NAMES[self.board.to_move]} plays {self.move}, value {100 * self.value:+.0f}%"
+        caption = f"percent of {count:,} visits; expected: {expected}"
+        marks = [self.move] if self.move != SWAP else []
+        return self.board.picture(shares=self.visits / max(1, count), marks=marks, title=title, caption=caption)
+
+    def __repr__(self) -> str:
+        return f"<Searched: {NAMES[self.board.to_move]} plays {self.move}, value {self.value:+.2f}>"
+
+
+def _below(node: TreeNode) -> Iterator[TreeNode]:
+    yield node
+    for child in node.children:
+        yield from _below(child)
+
+
+class Search:
+    """Searches positions, one at a time, judged by a network or by random playouts.
+
+    A result has the policy of the search float32 `[A]`, its visits int32 `[A]` and the value in [-1, 1] for the player
+    to move; A is size*size, and one more where White may swap.
+
+    >>> import hexlit
+    >>> search = hexlit.Search(simulations=200)           # by random playouts
+    >>> found = search.run(hexlit.Board(3, moves="a1"))   # White may take the middle, and wins
+    >>> found.move, found.value > 0
+    ('b2', True)
+    >>> found.expected[0]
+    'b2'
+    """
+
+    def __init__(
+        self,
+        judge: "Model | str | Path | None" = None,
+        *,
+        simulations: int = 400,
+        algorithm: str = "gumbel",
+        playouts: int = 16,
+    ) -> None:
+        """A search that a network judges, or without one random playouts.
+
+        Args:
+            judge: a run, a model, a checkpoint, the folder of a run, or the name of a packaged network such as
+                `hexlit:small`; None: random playouts.
+            simulations: positions that are looked at for a move.
+            algorithm: `gumbel` or `puct`.
+            playouts: random games for a position, without a network.
+
+        Raises:
+            UsageError: a setting is out of range, or there is no network.
+        """
+        self.config = SearchConfig(algorithm=algorithm, simulations=simulations)
+        if isinstance(judge, str | Path):
+            from hexlit.api.runs import Model
+
+            judge = Model(judge)
+        self._playouts, self._network = playouts, None if judge is None else judge.network
+        self._made = cache(self._make)
+
+    def run(self, board: GameBoard) -> Searched:
+        """Search the position on `board`; raises `UsageError` where the game is over."""
+        machine, evaluator, _ = self._for(board)
+        ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
+        colour = np.array([board.to_move], np.int8)
+        result = machine.run(board.cells[None], colour, evaluator, ply=np.array([ply], np.int16))
+        move = format_cell(int(result.action[0]), board.size)
+        found = float(result.value[0]), result.policy[0], result.visits[0]
+        return Searched(pictured(board), move, *found, machine.root())
+
+    def look(self, board: GameBoard) -> Opinion:
+        """Judge the position without any search.
+
+        >>> import hexlit
+        >>> hexlit.Search().look(hexlit.Board(3)).policy.sum().round(3).item()  # playouts prefer no move
+        1.0
+        """
+        machine, evaluator, swap = self._for(board)
+        batch = empty_batch(machine.rows, board.size, board.size**2 + swap)
+        batch.planes[:] = board.planes()
+        evaluator.evaluate(*batch)
+        policy = frame_map(batch.policy[0], board.to_move, board.size)
+        return Opinion(pictured(board), policy, float(batch.value[0]))
+
+    def openings(self, size: int) -> OpeningMap:
+        """Search every first move of Black on a board of `size` rows.
+
+        >>> import hexlit
+        >>> hexlit.Search(simulations=100).openings(3).values.shape
+        (9,)
+        """
+        cells = np.eye(size * size, dtype=np.int8)
+        machine, evaluator = self._made(size, self._network is not None and self._network.swap, len(cells))
+        colours, plies = np.full(len(cells), -1, np.int8), np.full(len(cells), 3, np.int16)
+        result = machine.run(cells, colours, evaluator, ply=plies)
+        truth = np.asarray(solved_openings(size), np.bool_) if size in SOLVED else None
+        judge = "the network" if self._network else f"{self._playouts} random playouts"
+        return OpeningMap(-result.value.astype(np.float64), f"{judge}, {self.config.simulations} simulations", truth)
+
+    def _for(self, board: GameBoard) -> tuple[TreeSearch, Evaluator, bool]:
+        """The search for `board`, its evaluator, and whether their policies have the swap action."""
+        if not isinstance(board, GameBoard):
+            raise UsageError(f"board={board!r}: must be a board, such as hexlit.Board(5, moves='a1 b2')")
+        swap = board.swap if self._network is None else self._network.swap
+        if board.may_swap and not swap:
+            raise UsageError("swap=True: the network was trained without the swap rule; search a board without it")
+        return *self._made(board.size, swap, 1), swap
+
+    def _make(self, size: int, swap: bool, positions: int) -> tuple[TreeSearch, Evaluator]:
+        machine = TreeSearch(self.config, size=size, games=positions, swap=swap)
+        if self._network is None:
+            return machine, RolloutEvaluator(self._playouts)
+        from hexlit.accelerate.config import AcceleratorConfig
+        from hexlit.accelerate.profile import build_profile
+        from hexlit.commands.players import Evaluators
+
+        return machine, Evaluators(self._network, size, build_profile(AcceleratorConfig()))(machine.rows)

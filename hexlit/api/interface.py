@@ -67,14 +67,11 @@ def console_for(quiet: bool) -> "Iterator[Console]":
     """A console for the display of some work, and for the block only."""
     from rich.console import Console
 
-    if quiet:
-        yield Console(file=io.StringIO(), highlight=False, force_jupyter=False)
-    elif in_notebook():
-        line = _ChangingLine()
-        yield Console(file=line, highlight=False, force_jupyter=False, force_terminal=False, width=100)  # type: ignore[arg-type]
-        line.show("")
-    else:
-        yield Console(file=sys.stdout, highlight=False)
+    if quiet or not in_notebook():
+        yield Console(file=io.StringIO() if quiet else sys.stdout, highlight=False, force_jupyter=False)
+        return
+    line: Any = _ChangingLine()
+    yield Console(file=line, highlight=False, force_jupyter=False, force_terminal=False, width=100)
 
 
 class _ChangingLine(io.TextIOBase):
@@ -87,9 +84,5 @@ class _ChangingLine(io.TextIOBase):
 
     def write(self, text: str) -> int:
         if lines := text.strip().splitlines():
-            self.show(lines[-1])
+            self._display.update({"text/plain": lines[-1]}, raw=True)
         return len(text)
-
-    def show(self, line: str) -> None:
-        """Show this line alone."""
-        self._display.update({"text/plain": line}, raw=True)

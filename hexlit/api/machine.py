@@ -1,10 +1,7 @@
 """`hexlit.doctor`: devices, precisions, memory and versions of this machine."""
 
-import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
 
 from hexlit.api.interface import DataFrame, frame, overrides, pandas_here
 from hexlit.bench.config import BenchConfig
@@ -18,17 +15,11 @@ from hexlit.commands.train import whole_arguments
 from hexlit.reporting.bench import bench_page
 from hexlit.reporting.doctor import doctor_page
 from hexlit.reporting.html import notebook
-from hexlit.reporting.text import show
+from hexlit.reporting.text import markdown
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
     from hexlit.bench.measure import Report
-
-SHOWN_SETTINGS = (
-    *("train_batch", "evaluation_batch", "precision", "inference", "workers", "pin_memory", "channels_last"),
-    *("cudnn_benchmark", "fused_optimizer"),
-)
-"""Rows of `profiles`, as the section `accelerator` names them."""
 
 
 @dataclass(repr=False)
@@ -52,12 +43,8 @@ class Checkup:
         return frame(self.found["versions"].items(), ("package", "version"))
 
     def __str__(self) -> str:
-        """The report of `hexlit doctor`."""
-        # A kernel asks for colours, which HTML does not show.
-        console = Console(file=io.StringIO(), width=110, color_system=None, force_jupyter=False, force_terminal=False)
-        with console.capture() as text:
-            show(doctor_page(self.found), console)
-        return text.get()
+        """The report of `hexlit doctor` as Markdown."""
+        return markdown(doctor_page(self.found))
 
     def _repr_html_(self) -> str:
         return notebook(doctor_page(self.found))
@@ -83,10 +70,9 @@ def profiles(*arguments: str, **settings: Any) -> DataFrame:
     with untouched_process():
         result = every_profile(chosen.hardware, chosen.device_defaults)
     columns = {
-        kind: ["no" if missing else "yes", *(getattr(profile, name) for name in SHOWN_SETTINGS)]
-        for kind, (profile, missing) in result.items()
+        kind: {"on this machine": "no" if lacks else "yes", **vars(one)} for kind, (one, lacks) in result.items()
     }
-    return pandas_here().DataFrame(columns, index=["on this machine", *SHOWN_SETTINGS], dtype=object)
+    return pandas_here().DataFrame(columns, dtype=object).drop(index="config")
 
 
 def doctor(compile: bool = False) -> Checkup:

@@ -21,7 +21,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.records.game import RecordError, as_record
 from hexlit.reporting.board import ShownGame, result_of
 from hexlit.reporting.board_svg import game_svg
-from hexlit.reporting.games import overview_page
+from hexlit.reporting.games import import_page, overview_page
 from hexlit.reporting.html import notebook
 from hexlit.reporting.match import match_page
 from hexlit.selfplay.exporting import Overview, swap_of
@@ -144,7 +144,7 @@ class Games(Sequence[Game]):
         return notebook(overview_page(self.statistics(most=3))) if self._records else none
 
 
-@dataclass(repr=False)
+@dataclass
 class Stored:
     """The account of an import.
 
@@ -162,9 +162,8 @@ class Stored:
         rows = [(reason, one["count"], one["place"]) for reason, one in self.account["dropped"].items()]
         return frame(rows, ("reason", "games", "first"))
 
-    def __repr__(self) -> str:
-        read, new, there = (self.account[name] for name in ("read", "imported", "in_store"))
-        return f"{read:,} games read, {new:,} new, {read - new:,} dropped; {there:,} in {self.folder}"
+    def _repr_html_(self) -> str:
+        return notebook(import_page(self.account, str(self.folder)))
 
 
 def games(*sources: str | Path) -> Games:
@@ -185,8 +184,6 @@ def games(*sources: str | Path) -> Games:
     >>> games[0].board(2).names
     ['c3', 'b3']
     """
-    if not sources:
-        raise UsageError("games: name a file or a folder")
     return Games([Path(source) for source in sources])
 
 
@@ -304,7 +301,7 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
     >>> hexlit.load("no/such/folder")
     Traceback (most recent call last):
     ...
-    hexlit.errors.UsageError: no/such/folder: there is no such file or folder
+    hexlit.errors.UsageError: folder=no/such/folder: there is no such folder
     """
     if is_packaged(where):
         return Model(where)
@@ -312,7 +309,5 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
     if path.is_file():
         folder = path.resolve().parent.parent
         return Run(folder, path) if (folder / ".hydra").is_dir() else Model(path)
-    if not path.is_dir():
-        raise UsageError(f"{path}: there is no such file or folder")
     kind = kind_of(path)
     return Match(path) if kind == MATCH else Sweep(path) if kind == SWEEP else Run(path)

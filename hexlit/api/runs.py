@@ -1,5 +1,6 @@
 """Runs, sweeps and models: training, data frames of figures and examples, predictions, searches."""
 
+import io
 import shlex
 import signal
 import sys
@@ -12,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import OmegaConf
 
-from hexlit.api.boards import OpeningMap, Picture
+from hexlit.api.boards import OpeningMap, Opinion, Picture, Search, Searched
 from hexlit.api.interface import DataFrame, console_for, frame, overrides, pandas_here
-from hexlit.api.searching import Opinion, Search, Searched
 from hexlit.cluster.lifeline import Child
 from hexlit.commands.application import INTERRUPTED, MISTAKE
 from hexlit.commands.composing import is_sweep
@@ -30,7 +30,7 @@ from hexlit.reporting.sweep import sweep_page
 from hexlit.settings import check_word
 from hexlit.tasks.hex.packaged import is_packaged
 from hexlit.tasks.run_config import RunConfig
-from hexlit.tuning.result_files import as_document
+from hexlit.tuning.result_files import as_document, leaderboard
 from hexlit.tuning.results import SweepResults, pruned_trials, read_results
 from hexlit.tuning.space import quoted
 
@@ -42,7 +42,6 @@ LEADING = 10
 """Rows of the leaderboard that a notebook shows."""
 GRACE = 60.0
 """Seconds for the trials of an interrupted sweep to end."""
-ENDS = ("latest", "epochs", "seconds", "failure")
 PRUNED = ("trial", "epochs", "best", "median", "compared", "saved_seconds", "why")
 
 
@@ -91,7 +90,6 @@ class Model:
         """The policy/value network of a model of Hex; raises `UsageError` for other tasks."""
         from hexlit.tasks.hex.checkpoint import load_network
 
-        self._of_hex("network")
         return load_network(self.checkpoint)
 
     @property
@@ -109,7 +107,6 @@ class Model:
 
     def player(self, simulations: int = 64, name: str = "", algorithm: str = "gumbel") -> str:
         """The model as a player of `hexlit.match`; 0 simulations: the policy alone."""
-        self._of_hex("player")
         source = shlex.quote(self._source)
         named = f" name={shlex.quote(name)}" if name else ""
         if simulations == 0:
@@ -125,8 +122,7 @@ class Model:
         Raises:
             UsageError: the task measures its models only while they are trained.
         """
-        document: dict[str, Any] = part_of(self.task, "evaluate")(self.checkpoint, **settings)
-        return document
+        return dict(part_of(self.task, "evaluate")(self.checkpoint, **settings))
 
     def look(self, board: GameBoard) -> Opinion:
         """The opinion of a network of Hex without search: its policy and its value."""
@@ -162,10 +158,6 @@ class Model:
         if column is None:
             raise UsageError(f"predict: a model of task {self.task} takes a data frame, or a CSV or Parquet file")
         return frame([{column: text} for text in ([data] if isinstance(data, str) else data)])
-
-    def _of_hex(self, what: str) -> None:
-        if self.task != "hex":
-            raise UsageError(f"{what}: a model of task {self.task} plays no Hex")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of task {self.task}: {self._source}>"
@@ -302,19 +294,12 @@ class Sweep:
 
     @property
     def trials(self) -> DataFrame:
-        """A row a trial, the best first.
+        """A row a trial, the best first, with the columns of `leaderboard.csv`.
 
-        `rank`, `trial`, `state`, the objectives, the parameters, `latest` (the last value that it reported), `epochs`,
-        `seconds`, and for those that failed the `failure`.
+        `rank`, `trial`, `state`, the objectives, `latest` (the last value that it reported), `epochs`, `seconds`, for
+        those that failed the `failure`, and the parameters, among others.
         """
-        names = [objective.name for objective in self.results.objectives]
-        return frame(
-            {"rank": trial.rank, "trial": trial.number, "state": trial.state}
-            | dict(zip(names, trial.values or [None] * len(names), strict=True))
-            | dict(trial.params)
-            | {name: getattr(trial, name) for name in ENDS}
-            for trial in self.results.by_rank()
-        )
+        return pandas_here().read_csv(io.StringIO(leaderboard(self.results)))
 
     @property
     def best(self) -> dict[str, Any]:
@@ -373,15 +358,13 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
     """
     argv = overrides(arguments, settings)
     folder = _folder_of(argv)
-    own = [argument for argument in argv if not argument.startswith("hydra.sweep.dir=")]
-    command = [sys.executable, "-m", "hexlit", "train", "--multirun", *own, f"hydra.sweep.dir={quoted(str(folder))}"]
+    command = [sys.executable, "-m", "hexlit", "train", "--multirun", *argv, f"hydra.sweep.dir={quoted(str(folder))}"]
     line = ""
     with console_for(quiet) as console, Child(command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT) as process:
         try:
             for output in process.stdout or ():
                 line = output.decode(errors="replace")
-                console.file.write(line)
-                console.file.flush()
+                print(line, file=console.file, end="", flush=True)
             process.wait()
         finally:
             process.end(signal.SIGTERM, GRACE)  # asks it to end its trials

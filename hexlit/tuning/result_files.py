@@ -131,7 +131,7 @@ def leaderboard(results: SweepResults) -> str:
     """All trials as CSV, best first; only successes have a rank, or belong to the Pareto front."""
     losses, text = loss_names(results), io.StringIO()
     names, parameters = [one.name for one in results.objectives], list(results.distributions)
-    plainly = ("epochs", "seconds", "host_peak_bytes", "device_peak_bytes")
+    plainly = ("latest", "epochs", "seconds", "host_peak_bytes", "device_peak_bytes")
     table = csv.writer(text, lineterminator="\n")
     headings = ["rank", "trial", "state", *names, "comparable", "loss", *losses, *plainly]
     table.writerow([*headings, "flags", "failure", "folder", *parameters])

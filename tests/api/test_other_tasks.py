@@ -19,8 +19,8 @@ def test_a_forecaster_is_trained_and_predicts_a_data_frame(tmp_path: Path, monke
     assert run.metrics["epoch"].tolist() == [0]
     found = run.predict(pd.read_csv(file))
     assert {"series", "time", "steps_ahead", "temp"} <= set(found.columns)
-    for asked in (lambda: run.search(hexlit.Board(3)), lambda: run.player(), lambda: run.openings()):
-        with pytest.raises(hexlit.UsageError, match="a model of task forecast plays no Hex"):
+    for asked in (lambda: run.search(hexlit.Board(3)), lambda: run.openings()):
+        with pytest.raises(hexlit.UsageError, match="not a checkpoint of a Hex network"):
             asked()
     with pytest.raises(hexlit.UsageError, match="task=forecast: has no evaluate"):
         run.evaluate()

@@ -9,8 +9,8 @@ import pytest
 
 import hexlit
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.api.boards import Search
 from hexlit.api.runs import Model
-from hexlit.api.searching import Search
 from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
 from hexlit.commands.players import network_judge
