@@ -421,11 +421,11 @@ class Search:
             UsageError: a setting is out of range, or there is no network.
         """
         self.config = SearchConfig(algorithm=algorithm, simulations=simulations)
+        self._playouts, self._network = playouts, None if isinstance(judge, str | Path | None) else judge.network
         if isinstance(judge, str | Path):
-            from hexlit.api.runs import Model
+            from hexlit.tasks.hex.checkpoint import load_network
 
-            judge = Model(judge)
-        self._playouts, self._network = playouts, None if judge is None else judge.network
+            self._network = load_network(judge)
         self._made = cache(self._make)
 
     def run(self, board: GameBoard) -> Searched:

@@ -14,6 +14,7 @@ from hexlit.arena.matches import ArenaGame
 from hexlit.arena.tournament import GameLog, recorded
 from hexlit.commands.in_process import called
 from hexlit.commands.match import MatchConfig
+from hexlit.commands.match import arguments as prepared
 from hexlit.commands.report_files import MATCH, SWEEP, document_of, kind_of
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
@@ -280,7 +281,7 @@ def match(
     argv = [f"players=[{','.join(map(quoted, lines))}]", *overrides(arguments, settings)]
     from hexlit.commands.match_run import play_match
 
-    with console_for(quiet) as console, called("match", MatchConfig, argv) as command:
+    with console_for(quiet) as console, called("match", MatchConfig, argv, prepare=prepared) as command:
         return Match(play_match(*command, console))
 
 

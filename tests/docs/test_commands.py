@@ -9,11 +9,12 @@ import pytest
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from hexlit.cli import main
 from hexlit.commands import application
 from hexlit.commands.application import typed
+from hexlit.commands.composing import Composed
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.docs.pages import GENERATED, manual, name_of
 from tests.docs.shell import Command, commands_of
@@ -75,10 +76,10 @@ def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In this test a command parses its command line, composes and checks its settings, and does nothing more."""
     watched = application._watched
 
-    def check(config: DictConfig) -> None:
-        schema = OmegaConf.get_type(config)
+    def check(command: Composed) -> None:
+        schema = OmegaConf.get_type(command.config)
         assert isinstance(schema, type)
-        typed(config, schema)
+        typed(command.config, schema)
 
     monkeypatch.setattr(application, "_watched", lambda task: watched(check))
     # Hydra copies the store of all schemas for every command, though its copy is only read.
