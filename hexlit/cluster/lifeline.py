@@ -70,9 +70,13 @@ class Child(subprocess.Popen[bytes]):
 
     @property
     def how(self) -> str:
-        """How it has ended: `killed by SIGKILL`, `exit code 2`; empty after a success, and while it lives."""
-        code = self.poll() or 0
-        return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}" if code else ""
+        """How it has ended; see `how_ended`."""
+        return how_ended(self.poll())
+
+
+def how_ended(code: int | None) -> str:
+    """How a process ended: `killed by SIGKILL`, `exit code 2`; empty after a success, and for None while it lives."""
+    return f"killed by {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}" if code else ""
 
 
 def last_line(output: bytes | Path) -> str:

@@ -47,10 +47,6 @@ def do_job(expected: dict[str, str], name: str, make: list[Any], *job: Any) -> t
     return _ready[1](*job), time.process_time() - start
 
 
-def _node_name() -> str:
-    return platform.node()
-
-
 class RayTasks:
     """Does jobs on a cluster, any number of them at a time; Ray queues those that find no room.
 
@@ -81,7 +77,7 @@ class RayTasks:
             "max_retries": config.retries,
         }
         self._do = self._ray.remote(**options)(do_job)
-        self._greet = self._ray.remote(**options)(_node_name)
+        self._greet = self._ray.remote(**options)(platform.node)
         self._set_up, self._make = secrets.token_hex(8), [self.put(make)]
 
     def put(self, value: Any) -> Any:
@@ -168,6 +164,6 @@ class RayTasks:
         if isinstance(error, exceptions.RayTaskError):
             cause = error.cause if isinstance(error.cause, Exception) else error
             return UsageError(f"{self._name} on Ray: {cause}") if isinstance(cause, UsageError) else cause
-        if isinstance(error, exceptions.RayError):
+        if isinstance(error, exceptions.RayError | exceptions.OutOfDiskError | exceptions.ObjectStoreFullError):
             return UsageError(f"{self._name} on Ray, with ray.retries={self._config.retries}: {first_words(error)}")
         return error

@@ -171,6 +171,14 @@ def _mark(name: str) -> Path:
 T = TypeVar("T")
 
 
+def use_threads(count: int) -> None:
+    """Let kernels use `count` threads, or as many as Numba has; call it before those of torch are set.
+
+    When Numba starts its threads, it gives OpenMP, which torch shares, all cores again.
+    """
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+
+
 def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None) -> list[T]:
     """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what each call returned.
 

@@ -43,7 +43,7 @@ class PuctConfig(Settings, section="search.puct"):
     fpu_reduction: float = number(0.2, "(-inf, inf)")
     """An untried move counts as its parent's value less this, times the root of the prior mass tried already."""
     noise_share: float = number(0.25, "[0, 1)")
-    """Share of Dirichlet noise in the root's priors during self-play."""
+    """Share of Dirichlet noise in the root's priors during self-play, at temperature 1; in proportion at others."""
     noise_total: float = number(10.0, "(0, inf)")
     """Sum of the Dirichlet's parameters, spread evenly over the legal moves."""
 

@@ -82,7 +82,7 @@ GAME = np.dtype(
         ("schedule", np.int32),
         # Visits of the root's children from an earlier search, outside sequential halving; see `root_kept`.
         ("kept", np.int32),
-        # Scale of the noise at the root: 0 to play at full strength, 1 in self-play.
+        # Scale of the noise at the root: 0 to play at full strength; in self-play the temperature of the move.
         ("noise", np.float32),
         # Moves played before the root.
         ("ply", np.int16),

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.errors import UsageError
+from hexlit.hex.jit import use_threads
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
@@ -78,8 +78,7 @@ class HostMaker:
                 names the machine.
         """
         profile = self.hardware if isinstance(self.hardware, DeviceProfile) else profile_there(self.hardware)
-        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
-        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        use_threads(profile.threads)
         profile.apply()
         try:
             return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile)

@@ -128,8 +128,8 @@ def temperature(ply: int, rules: Rules) -> float:
 def begin_search(games: GameArrays, tree: Tree, g: int, rules: Rules) -> None:
     """Start the search for the next move of game `g`, with its draw of a full or a fast budget.
 
-    Fast moves are played at full strength (Wu 2019): they teach no policy, so exploring there would only blur the
-    results that values are learned from.
+    A fast move (Wu 2019) teaches no policy. It is played at the final temperature, which also scales its noise:
+    exploring there would only blur the results that values are learned from.
     """
     slot = games.slot[g]
     ply = int(slot.ply)

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import psutil
 
-from hexlit.cluster.lifeline import spawn_tied
+from hexlit.cluster.lifeline import how_ended, spawn_tied
+from hexlit.errors import UsageError
 from hexlit.hex.jit import is_compiled
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
@@ -275,9 +276,9 @@ class WorkerPlayers:
             raise answer
         return answer
 
-    def _ended(self, worker: int) -> RuntimeError:
+    def _ended(self, worker: int) -> UsageError:
         self._processes[worker].join(timeout=10)
-        return RuntimeError(f"self-play worker {worker} ended with exit code {self._processes[worker].exitcode}")
+        return UsageError(f"self-play worker {worker}: {how_ended(self._processes[worker].exitcode)}")
 
 
 def make_player(place: PlayerSettings, workers: int) -> SelfPlayer:

@@ -33,22 +33,20 @@ class SweepConfig(Settings, section="sweep"):
     """Metric that the pruner compares. Null: the objective."""
     report_every: int | None = number(None, "[1, inf)")
     """Steps between two reports of the monitored metric to the pruner. A report is the mean over these steps; the
-    metric
-    is a training loss, or another that is logged in every step. Null: one report per epoch that measured the metric."""
+    metric is a training loss, or another that is logged in every step. Null: one report per epoch that measured the
+    metric."""
     compare_at: str = one_of(COMPARED_AT, "epochs")
-    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after
-    equally
-    many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings
-    count in the same steps."""
+    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after equally many twentieths
+    of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings count in the
+    same steps."""
     seeds: int = number(1, "[1, inf)")
     """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the trial's value."""
     resume: bool = False
     """Whether to continue the study that the same command began."""
     join: bool = False
-    """Whether to work on a study that another process has begun, on this machine or another. `hydra.sweeper.storage`
-    and
-    `hydra.sweeper.study_name` say which one. The sweep has a folder of its own; `hydra.sweeper.n_trials` counts the
-    trials of all processes."""
+    """Whether to work on a study that another process has begun, on this machine or another.
+    `hydra.sweeper.storage` and `hydra.sweeper.study_name` say which one. The sweep has a folder of its own;
+    `hydra.sweeper.n_trials` counts the trials of all processes."""
     devices: list[str] | None = None
     """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of `accelerator`."""
     slots: int | None = number(None, "[1, inf)")
@@ -56,9 +54,8 @@ class SweepConfig(Settings, section="sweep"):
     memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
     """Host memory that a trial may take, in GiB, over all its processes. A trial that takes more is stopped."""
     device_memory_budget: float | None = number(None, "(0, inf)", unit="GiB")
-    """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in containers and on a
-    Mac
-    do not tell what a process takes. There torch's own figure counts, and a warning says so."""
+    """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in containers and on
+    a Mac do not tell what a process takes. There torch's own figure counts, and a warning says so."""
     trial_timeout: float | None = number(None, "(0, inf)", unit="seconds")
     """Longest time of a trial, in seconds. A trial that takes longer is stopped."""
     storage_timeout: float = number(300.0, "(0, inf)", unit="seconds")
@@ -126,8 +123,8 @@ class OptunaSweeperConf:
     """`minimize`, `maximize`, or a list with one for each objective. Null: the objective's name decides."""
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,
-    `postgresql://user@host/name` or `mysql+pymysql://user@host/name`. The environment variable HEXLIT_STORAGE_PASSWORD
-    holds a server's password. Null: a journal in the sweep's folder."""
+    `postgresql://user@host/name` or `mysql+pymysql://user@host/name`. The environment variable
+    HEXLIT_STORAGE_PASSWORD holds a server's password. Null: a journal in the sweep's folder."""
     study_name: str | None = None
     """Name of the study, and of the sweep's folder. Null: a new name for every sweep."""
     n_trials: int = number(20, "[1, inf)")

@@ -368,7 +368,7 @@ def pruned_trials(results: SweepResults) -> list[dict[str, object]]:
         middle = median(other.intermediate[step] for other in there) if there else None
         compared = f"the median of {len(there)} complete trials was {middle:.4g}" if there else "no trial was complete"
         row: dict[str, object] = {"trial": trial.number, "epochs": step + 1, "best": best, "median": middle}
-        row |= {"compared": len(there), "saved_seconds": trial.saved_seconds}
+        row |= {"compared": len(there), "saved_seconds": _saved(trial)}
         why = f"trial {trial.number}: at best {metric} {best:.4g} in {step + 1} epochs; {compared}"
         rows.append(row | {"why": why} | dict(trial.params))
     return rows

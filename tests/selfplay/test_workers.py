@@ -84,7 +84,7 @@ def test_other_processes_go_on_with_the_games_and_play_the_same(two: WorkerPlaye
 
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
-    [(b"die", RuntimeError, "worker 0 ended with exit code 7"), (b"fail", ArithmeticError, "the network broke")],
+    [(b"die", UsageError, "worker 0: exit code 7"), (b"fail", ArithmeticError, "the network broke")],
 )
 def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
     weights: bytes, error: type[Exception], message: str

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 import lightning as L
-import numba
 import torch
 from lightning.pytorch.callbacks import LambdaCallback
 from rich.console import Console
@@ -18,6 +17,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
 from hexlit.arena.ratings import RatingPool
+from hexlit.hex.jit import use_threads
 from hexlit.hex.notation import format_moves
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement
@@ -115,8 +115,7 @@ class HexTask(ShownTask):
 
     def set_up(self, session: Session) -> None:
         config, profile = self.config, session.profile
-        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
-        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        use_threads(profile.threads)
         profile.apply()
         self.session = session
         self.module = HexModule(config, profile)
