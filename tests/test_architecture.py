@@ -45,9 +45,7 @@ ARROWS: dict[str, set[str]] = {
     "arena": {"selfplay", "search", "nets", "hex"},
     "tasks": {"tuning", "reporting", "arena", "selfplay", "nets", "training", "accelerate"},
     "selfplay": {"cluster", "search", "nets", "accelerate", "hex"},
-    "cluster": {
-        "hex"
-    },  # the digest of the kernels' sources, alike on all hosts
+    "cluster": {"hex"},  # the digest of the kernels' sources, alike on all hosts
     "search": {"hex"},
     "nets": {"accelerate", "hex"},  # hex: the number and the meaning of the input planes
     "training": {"accelerate", "tracking"},

@@ -150,11 +150,7 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
         ("def genmove(words): print('? no idea\\n', flush=True)", (), "refuses 'genmove b': no idea"),
         ("def genmove(words): say('b2')", (4,), "illegal move: b2"),
         ("def genmove(words): say('d1')", (4,), "answers 'd1', which is no move on a 3x3 board"),
-        (
-            "def genmove(words): say('swap-pieces')",
-            (4,),
-            "illegal move: swap-pieces",
-        ),
+        ("def genmove(words): say('swap-pieces')", (4,), "illegal move: swap-pieces"),
         ("def genmove(words): say('')", (4,), "answers '', which is no move on a 3x3 board"),
         ("def genmove(words): say('the best move\\nis b3')", (4,), "answers 'the best move\\nis b3', which is no move"),
         ("def genmove(words): sys.exit(3)", (), "exit code 3 at 'genmove b'"),
@@ -291,11 +287,7 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
 
 
 @pytest.mark.parametrize(
-    ("command", "part"),
-    [
-        ("", "there is no program"),
-        ("no-such-program-here -x", "there is no program"),
-    ],
+    ("command", "part"), [("", "there is no program"), ("no-such-program-here -x", "there is no program")]
 )
 def test_what_is_no_command_line_is_refused_before_any_game(command: str, part: str) -> None:
     with pytest.raises(UsageError, match=part):

@@ -46,9 +46,7 @@ def test_missing_packages_are_refused_together_before_anything_begins(
     assert train(tmp_path, texts) == 2
     shown = capsys.readouterr()
     (line,) = shown.err.strip().splitlines()
-    assert (
-        line == f"hexlit train: task=classify: needs scikit-learn, tokenizers; {settings.install('text')}"
-    )
+    assert line == f"hexlit train: task=classify: needs scikit-learn, tokenizers; {settings.install('text')}"
     assert shown.out == ""
     assert list(tmp_path.iterdir()) == []
 

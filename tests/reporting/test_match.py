@@ -127,10 +127,4 @@ def test_a_board_shows_players_stones_and_the_end() -> None:
     text = shown(match_page(match_document(), [last], boards=1), 80)
     lines = [line.rstrip() for line in text.splitlines()]
     start = lines.index("X new – O old: Black connects after 7 moves")
-    assert lines[start + 1 : start + 6] == [
-        "   a b c",
-        " 1 O X . 1",
-        "  2 O X . 2",
-        "   3 .(X)O 3",
-        "      a b c",
-    ]
+    assert lines[start + 1 : start + 6] == ["   a b c", " 1 O X . 1", "  2 O X . 2", "   3 .(X)O 3", "      a b c"]
