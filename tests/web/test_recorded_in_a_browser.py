@@ -12,7 +12,7 @@ from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation
 from hexlit.web.pages import recorded_page
-from tests.chromium import DESKTOP, PHONE, chromium, look_like
+from tests.chromium import DESKTOP, PHONE, look_like
 from tests.web.test_in_a_browser import Tab
 
 pytestmark = pytest.mark.services
@@ -21,24 +21,9 @@ EVIL = "<b>x</b></script>"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     moves = parse_moves("b2 a1 c1 b1", 3)
-    record = GameRecord(
-        game_id=0,
-        size=3,
-        swap=False,
-        moves=np.array(moves, np.int16),
-        winner=1,
-        ending=Ending.RESIGNED,
-        black=EVIL,
-        white="Ben",
-    )
+    record = GameRecord(0, 3, False, np.array(moves, np.int16), 1, Ending.RESIGNED, black=EVIL, white="Ben")
     nodes = [Variation(-1, -1), *(Variation(move, ply) for ply, move in enumerate(moves)), Variation(8, 1)]
     values = (0.9, 0.8, 0.9, -0.4, -0.3)
     costs = (0.05, 0.0, 0.65, 0.0, 0.0)
