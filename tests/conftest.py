@@ -153,3 +153,12 @@ def _a_share_of_the_cores() -> None:
 def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No trial waits for a slot of another worker's sweep, or of the user's."""
     os.environ["HEXLIT_SLOTS"] = str(tmp_path_factory.mktemp("slots"))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[object]:
+    """A Chromium without a window."""
+    from tests.chromium import chromium
+
+    with chromium(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened

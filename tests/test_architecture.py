@@ -21,20 +21,8 @@ ARROWS: dict[str, set[str]] = {
     "cli": {"commands"},
     "__main__": {"cli"},
     "commands": {
-        "bench",
-        "planning",
-        "tuning",
-        "reporting",
-        "web",
-        "arena",
-        "tasks",
-        "selfplay",
-        "search",
-        "nets",
-        "training",
-        "tracking",
-        "accelerate",
-        "hex",
+        *("bench", "planning", "tuning", "reporting", "web", "arena", "tasks", "selfplay", "search", "nets"),
+        *("training", "tracking", "accelerate", "hex"),
     },
     "testing": {"search", "nets", "hex"},  # for tests, of other packages too; nothing imports it
     "web": {"arena", "search", "hex"},  # networks come from the commands, as evaluators
@@ -53,14 +41,8 @@ ARROWS: dict[str, set[str]] = {
     "tracking": set(),
     "hex": set(),
 }
-FOR_ALL = {
-    "errors",
-    "files",
-    "interruption",
-    "locks",
-    "settings",
-    "__init__",
-}  # these import nothing of ours but one another
+FOR_ALL = {"errors", "files", "interruption", "locks", "settings", "__init__"}
+"""These import nothing of ours but one another."""
 WITHOUT_TORCH = ("hex", "search")
 LEARNING = ("selfplay", "tasks", "training", "nets", "search")  # what games and examples come from and go through
 TRUTH = {"hexlit.hex.solver", "hexlit.hex.openings", "hexlit.hex.truth", "hexlit.arena.positions"}
@@ -83,18 +65,8 @@ WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "po
 HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
 NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.commands.table"}  # the table of tasks, and what `hexlit --help` says
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
-OPTIONAL = (
-    "tensorboard",
-    "onnx",
-    "text",
-    "forecast",
-    "notebooks",
-    "dashboard",
-    "ray",
-    "web",
-    "slurm",
-    "postgres",
-)  # extras whose packages the code imports where they are installed
+OPTIONAL = ("tensorboard", "onnx", "text", "forecast", "notebooks", "dashboard", "ray", "web", "slurm", "postgres")
+"""Extras whose packages the code imports where they are installed."""
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
     "hydra-core": "hydra",
@@ -171,6 +143,12 @@ def imports(name: str, tree: ast.AST) -> Iterator[str]:
             for alias in node.names:
                 full = f"{base}.{alias.name}"
                 yield full if full in modules() else base
+
+
+def all_imports() -> Iterator[tuple[str, str]]:
+    """Each module, with each that it imports."""
+    for name, tree in modules().items():
+        yield from ((name, target) for target in imports(name, tree))
 
 
 def imports_at_run_time(name: str, tree: ast.Module) -> set[str]:
@@ -260,10 +238,8 @@ def test_every_room_has_its_place_in_the_import_rule() -> None:
 def test_what_all_may_import_stands_at_the_bottom() -> None:
     wrong = [
         f"{name} imports {target}"
-        for name, tree in modules().items()
-        if room_of(name) in FOR_ALL
-        for target in imports(name, tree)
-        if target.split(".")[0] == "hexlit" and room_of(target) not in FOR_ALL
+        for name, target in all_imports()
+        if room_of(name) in FOR_ALL and target.split(".")[0] == "hexlit" and room_of(target) not in FOR_ALL
     ]
     assert wrong == []
 
@@ -316,8 +292,7 @@ def test_a_task_beside_hex_is_known_to_the_table_of_tasks_alone() -> None:
 def test_imports_run_downwards_only() -> None:
     wrong = [
         f"{name} imports {target}"
-        for name, tree in modules().items()
-        for target in imports(name, tree)
+        for name, target in all_imports()
         if target.split(".")[0] == "hexlit"
         and room_of(target) not in FOR_ALL
         and room_of(target) != room_of(name)
@@ -329,13 +304,7 @@ def test_imports_run_downwards_only() -> None:
 @pytest.mark.parametrize("room", WITHOUT_TORCH)
 def test_the_game_and_the_search_never_import_torch(room: str) -> None:
     reached = reached_from([name for name in modules() if room_of(name) == room])
-    wrong = [
-        f"{name} imports {target}"
-        for name in sorted(reached)
-        for target in imports(name, modules()[name])
-        if target.split(".")[0] in TORCH
-    ]
-    assert wrong == []
+    assert [pair for pair in all_imports() if pair[0] in reached and pair[1].split(".")[0] in TORCH] == []
 
 
 @pytest.mark.parametrize("room", LEARNING)
@@ -347,13 +316,7 @@ def test_no_truth_enters_what_learns(room: str) -> None:
 
 
 def test_nothing_is_pickled() -> None:
-    wrong = [
-        f"{name} imports {target}"
-        for name, tree in modules().items()
-        for target in imports(name, tree)
-        if target.split(".")[0] in PICKLES
-    ]
-    assert wrong == []
+    assert [f"{name} imports {target}" for name, target in all_imports() if target.split(".")[0] in PICKLES] == []
 
 
 def test_no_eval_no_shell_and_no_unsafe_load() -> None:
@@ -485,7 +448,7 @@ def test_everything_imported_is_a_dependency() -> None:
         for line in sum((project["optional-dependencies"][extra] for extra in OPTIONAL), project["dependencies"])
     }
     known = {IMPORT_NAMES.get(name, name) for name in named} | set(sys.stdlib_module_names) | {"hexlit"}
-    used = {target.split(".")[0] for name, tree in modules().items() for target in imports(name, tree)}
+    used = {target.split(".")[0] for _, target in all_imports()}
     assert used - known == set()
 
 

@@ -7,8 +7,6 @@ import pytest
 
 from hexlit import __version__, cli
 
-HEAVY = ("torch", "hydra", "omegaconf", "numba", "numpy", "lightning", "rich", "matplotlib")
-
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
 def test_help_lists_every_command_with_its_line(
@@ -32,15 +30,6 @@ def test_unknown_command_is_one_line_with_the_near_ones_and_exit_code_2(capsys: 
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "hexlit: unknown command 'slove': did you mean solve?\n"
-
-
-def test_help_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; from hexlit.cli import main; code = main(['--help']); "
-        f"print([name for name in {HEAVY} if name in sys.modules], code)"
-    )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines()[-1] == "[] 0"
 
 
 def test_python_dash_m_is_the_same_program() -> None:

@@ -67,10 +67,7 @@ def test_precision_that_the_device_lacks_is_refused_up_front(monkeypatch: pytest
         inference_dtype("bf16", CUDA)
 
 
-@pytest.mark.parametrize(
-    ("path", "device"),
-    [("fused", CUDA), ("winograd", CUDA), ("graph", CPU), ("graph", MPS)],
-)
+@pytest.mark.parametrize(("path", "device"), [("fused", CUDA), ("winograd", CUDA), ("graph", CPU), ("graph", MPS)])
 def test_inference_path_of_another_device_is_refused(
     path: str, device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

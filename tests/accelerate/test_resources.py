@@ -17,7 +17,7 @@ import pytest
 
 from hexlit.accelerate.machine import COLUMNS, Nvml, ProcessTree, ResourceSample, ResourceSampler, recommended_trials
 from hexlit.errors import UsageError
-from tests.training.trainers import rows_of
+from tests.tables import rows_of
 
 MIB = 2**20
 SPINS = "print('ready', flush=True)\nwhile True: pass"

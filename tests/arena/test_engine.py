@@ -59,47 +59,35 @@ def note_of(engine: HtpEngine, moves: tuple[int, ...] = ()) -> str:
     return str(caught.value).removeprefix("fake: ")
 
 
+LOGGED = (
+    "for name_ in ('boardsize', 'param_game', 'clear_board', 'play', 'genmove'):\n"
+    "    def wrapped(words, inner=globals().get(name_, lambda words: say(''))):\n"
+    "        with open(sys.argv[1], 'a') as file: file.write(' '.join(words) + '\\n')\n"
+    "        inner(words)\n"
+    "    globals()[name_] = wrapped\n"
+)
+
+
+def logged(log: Path) -> str:
+    """The commands that a program has noted, a line a game."""
+    return ", ".join(log.read_text().splitlines()).replace("clear_board, ", "\n")
+
+
 def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    player = start(
-        "import builtins\n"
-        "for name_ in ('boardsize', 'clear_board', 'play', 'genmove'):\n"
-        "    def wrapped(words, inner=globals()[name_]):\n"
-        "        with open(sys.argv[1], 'a') as file: file.write(' '.join(words) + '\\n')\n"
-        "        inner(words)\n"
-        "    globals()[name_] = wrapped\n",
-        str(log),
-    )
+    player = start(LOGGED, str(log))
     player.begin(3)
     assert move_of(player, []) == 0
     assert move_of(player, [0, 8]) == 1
     assert move_of(player, [4]) == 0
     player.begin(4)
     assert move_of(player, [5, 6], 4) == 0
-    assert log.read_text().splitlines() == [
-        "boardsize 3 3",
-        "clear_board",
-        "genmove b",
-        "play w c3",
-        "genmove b",
-        "clear_board",
-        "play b b2",
-        "genmove w",
-        "boardsize 4 4",
-        "clear_board",
-        "play b b2",
-        "play w c2",
-        "genmove b",
+    assert logged(log).replace("param_game allow_swap 0, ", "").splitlines() == [
+        "boardsize 3 3, ",
+        "genmove b, play w c3, genmove b, ",
+        "play b b2, genmove w, boardsize 4 4, ",
+        "play b b2, play w c2, genmove b",
     ]
-
-
-LOGGED = (
-    "for name_ in ('param_game', 'clear_board', 'play', 'genmove'):\n"
-    "    def wrapped(words, inner=globals().get(name_, lambda words: say(''))):\n"
-    "        with open(sys.argv[1], 'a') as file: file.write(' '.join(words) + '\\n')\n"
-    "        inner(words)\n"
-    "    globals()[name_] = wrapped\n"
-)
 
 
 @pytest.mark.row("E17")
@@ -113,22 +101,11 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
     player.begin(3, swap=True)
     assert move_of(player, [2, 9], swap=True) == 1
     assert note_of(player, (1,)) == "illegal move: swap-pieces"
-    assert log.read_text().splitlines() == [
-        "param_game allow_swap 1",
-        "clear_board",
-        "play b b1",
-        "genmove w",
-        "play b c3",
-        "genmove w",
-        "param_game allow_swap 1",
-        "clear_board",
-        "play b c1",
-        "play w swap-pieces",
-        "genmove b",
-        "param_game allow_swap 0",
-        "clear_board",
-        "play b b1",
-        "genmove w",
+    assert logged(log).replace("boardsize 3 3, ", "").splitlines() == [
+        "param_game allow_swap 1, ",
+        "play b b1, genmove w, play b c3, genmove w, param_game allow_swap 1, ",
+        "play b c1, play w swap-pieces, genmove b, param_game allow_swap 0, ",
+        "play b b1, genmove w",
     ]
 
 
@@ -150,11 +127,7 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
         ("def genmove(words): print('? no idea\\n', flush=True)", (), "refuses 'genmove b': no idea"),
         ("def genmove(words): say('b2')", (4,), "illegal move: b2"),
         ("def genmove(words): say('d1')", (4,), "answers 'd1', which is no move on a 3x3 board"),
-        (
-            "def genmove(words): say('swap-pieces')",
-            (4,),
-            "illegal move: swap-pieces",
-        ),
+        ("def genmove(words): say('swap-pieces')", (4,), "illegal move: swap-pieces"),
         ("def genmove(words): say('')", (4,), "answers '', which is no move on a 3x3 board"),
         ("def genmove(words): say('the best move\\nis b3')", (4,), "answers 'the best move\\nis b3', which is no move"),
         ("def genmove(words): sys.exit(3)", (), "exit code 3 at 'genmove b'"),
@@ -291,11 +264,7 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
 
 
 @pytest.mark.parametrize(
-    ("command", "part"),
-    [
-        ("", "there is no program"),
-        ("no-such-program-here -x", "there is no program"),
-    ],
+    ("command", "part"), [("", "there is no program"), ("no-such-program-here -x", "there is no program")]
 )
 def test_what_is_no_command_line_is_refused_before_any_game(command: str, part: str) -> None:
     with pytest.raises(UsageError, match=part):

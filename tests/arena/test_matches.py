@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.arena.matches import (
-    ArenaGame,
-    Pair,
-    balanced_openings,
-    play_match,
-    position_key,
-    random_openings,
-)
+from hexlit.arena.matches import ArenaGame, Pair, balanced_openings, play_match, position_key, random_openings
 from hexlit.arena.players import RESIGN, Contestant, Forfeit, Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard

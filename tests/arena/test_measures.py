@@ -141,10 +141,7 @@ def test_perfect_knowledge_is_optimal_however_it_is_searched() -> None:
 def test_more_leaves_than_games_find_room_and_boards_without_truth_have_no_optimality() -> None:
     config = SearchConfig(simulations=8, leaves=4)
     row = measure_variant(
-        Variant(config, None),
-        network(UniformEvaluator(), 9),
-        None,
-        Thoroughness(pairs=1, seed=0, games=2, seconds=0.0),
+        Variant(config, None), network(UniformEvaluator(), 9), None, Thoroughness(pairs=1, seed=0, games=2, seconds=0.0)
     )
     assert row["optimality"] is None
 

@@ -23,7 +23,7 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.tasks.hex.checkpoint import load_network
-from tests.arena.networks import write_checkpoint
+from tests.commands.tiny import save_untrained
 
 
 @given(st.permutations(range(16)), st.integers(0, 8), st.booleans())
@@ -152,7 +152,7 @@ def test_a_match_over_pipes_has_the_moves_of_the_match_in_process(reuse: bool) -
 @pytest.mark.slow  # two processes that import torch take a dozen seconds
 @pytest.mark.parametrize("reuse", [False, True])
 def test_so_it_is_with_networks(reuse: bool, tmp_path: Path) -> None:
-    paths = [write_checkpoint(tmp_path / f"{seed}.ckpt", seed=seed) for seed in (1, 2)]
+    paths = [save_untrained(tmp_path / f"{seed}.ckpt", size=5, seed=seed) for seed in (1, 2)]
     settings = ["search=gumbel", "accelerator=cpu", "accelerator.threads=1", "accelerator.inference_precision=fp32"]
     same_games(
         [LivePlayer(CONFIG, network(path), reuse=reuse) for path in paths],

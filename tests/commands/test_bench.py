@@ -40,7 +40,6 @@ def test_another_task_is_measured_with_the_settings_of_its_training(
 ) -> None:
     """The compiler takes most of a minute, so one that does nothing stands in for it."""
     monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5)
-    monkeypatch.chdir(tmp_path)
     path = save(hourly(), tmp_path / "readings.csv")
     columns = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[]"]
     settings = ["net.hidden=8", "data.batch=32", "accelerator.precision=32-true", "json=true", "output=kept"]

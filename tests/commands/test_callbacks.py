@@ -1,12 +1,12 @@
 """Callbacks of one's own, named on the command line."""
 
-import csv
 from pathlib import Path
 
 import pytest
 
 from hexlit.commands.train import main
 from tests.commands.tiny import TINY
+from tests.tables import rows_of
 
 MODULE = """
 import lightning as L
@@ -25,14 +25,12 @@ class WeightNorm(L.Callback):
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_callbacks.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.chdir(tmp_path)
 
 
 def test_its_figures_are_columns_of_the_metrics_and_its_arguments_are_settings() -> None:
     mine = ["+callbacks.mine._target_=my_callbacks.WeightNorm", "+callbacks.mine.power=1.0"]
     assert main([*TINY, "trainer.max_epochs=1", *mine, "hydra.run.dir=run"]) == 0
-    with Path("run/metrics.csv").open() as lines:
-        (row,) = csv.DictReader(lines)
+    (row,) = rows_of(Path("run/metrics.csv"))
     assert float(row["mine.norm"]) > 0
 
 

@@ -12,11 +12,6 @@ from hexlit.commands import doctor
 from hexlit.nets import evaluator
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.fixture
 def _few_images(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its hardware, a format takes seconds for the images that its time is measured with."""

@@ -12,7 +12,7 @@ from hexlit.commands import kernels, strength
 from hexlit.commands.match import MatchConfig, main
 from hexlit.commands.match_run import games_at_once
 from tests.cluster.fake_ray import FakeRay, stand_in
-from tests.commands.test_match import played, write_checkpoint
+from tests.commands.test_match import played
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import save_untrained
 
@@ -29,7 +29,7 @@ def test_the_games_are_those_of_a_match_here_also_when_a_process_is_lost_and_whe
     ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seed in (("a", 1), ("b", 2)):
-        write_checkpoint(tmp_path / f"{name}.ckpt", seed)
+        save_untrained(tmp_path / f"{name}.ckpt", size=4, seed=seed)
     players = f"players=[checkpoint={tmp_path}/a.ckpt simulations=4,policy={tmp_path}/b.ckpt,random]"
     settings = (players, "pairs=6", "at_once=2", "report=false")
     played(tmp_path / "here", *settings)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hexlit import __version__
-from tests.arena.networks import write_checkpoint
+from tests.commands.tiny import save_untrained
 
 ROLLOUTS = ["player=rollouts", "rollouts=4", "search.simulations=16", "interval=0.02"]
 
@@ -129,7 +129,7 @@ def test_thinking_goes_on_until_it_is_interrupted() -> None:
 
 
 def test_a_checkpoint_of_one_size_plays_on_every_other_and_swaps_as_it_was_trained(tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "checkpoints" / "last.ckpt", seed=1, size=4, swap=True)
+    save_untrained(tmp_path / "checkpoints" / "last.ckpt", seed=1, size=4, swap=True)
     with hexlit_htp(
         f"checkpoint={tmp_path}", "accelerator=cpu", "accelerator.threads=1", "search.simulations=8"
     ) as gui:

@@ -27,12 +27,11 @@ QUICK = ["logger=csv", "board=3"]
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _elsewhere() -> None:
     tasks.register()
 
 
-def train(task: Callable[[Any], Any], arguments: list[str]) -> Any:
+def train(task: Callable[..., Any], arguments: list[str]) -> Any:
     with called("train", RunConfig, arguments, prepare=whole_arguments) as command:
         return task(*command)
 

@@ -1,16 +1,13 @@
 """`hexlit match`: players of every kind meet, the files are right, and a killed match continues."""
 
-import csv
 import json
 import re
 import signal
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from hexlit import cli
 from hexlit.commands.match import arguments, main
@@ -20,29 +17,19 @@ from hexlit.hex.notation import format_moves, parse_cell
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.records.game import as_record
 from hexlit.hex.records.sgf import read_sgf
-from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import build_net
 from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
+from tests.commands.tiny import save_untrained
+from tests.tables import rows_of
 
 TINY = ["accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=run"]
-
-
-def write_checkpoint(path: Path, seed: int, size: int = 4) -> None:
-    """A checkpoint of an untrained network."""
-    torch.manual_seed(seed)
-    config = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
-    weights = {f"net.{name}": tensor for name, tensor in build_net(config).state_dict().items()}
-    settings = {"net": asdict(config), "size": size, "swap": False}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({"hyper_parameters": settings, "state_dict": weights}, path)
 
 
 @pytest.fixture(scope="module")
 def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("nets")
-    write_checkpoint(folder / "a.ckpt", 1)
-    write_checkpoint(folder / "runs" / "hex4" / "2026-01-31_12-00-00_abc" / "checkpoints" / "best.ckpt", 2)
+    save_untrained(folder / "a.ckpt", size=4, seed=1)
+    save_untrained(folder / "runs" / "hex4" / "2026-01-31_12-00-00_abc" / "checkpoints" / "best.ckpt", size=4, seed=2)
     return folder
 
 
@@ -74,8 +61,7 @@ def test_checkpoints_folders_and_policies_meet_and_everything_of_it_is_kept(matc
     assert (document["board"], document["games"], document["pairs"]) == (4, 96, 48)
     assert document["anchor"] == "random"
     assert sum(player["wins"] for player in document["players"]) == 96
-    with (match / "games.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(match / "games.csv")
     assert len(rows) == 96
     for row in rows:
         board = GameBoard(4, moves=row["moves"])
@@ -220,8 +206,7 @@ def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     document = played(tmp_path, *settings)
     assert (document["swap"], document["openings"]) == (True, {"count": 3, "plies": 1, "balanced": True})
     folder = tmp_path / "run"
-    with (folder / "games.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(folder / "games.csv")
     for row in rows:
         board = GameBoard(3, swap=True, moves=row["moves"])
         assert row["ending"] == "forfeited" or {1: "black", -1: "white"}[board.winner] == row["winner"]

@@ -1,6 +1,5 @@
 """`hexlit monitor`: a process or a run is watched from outside, to its end or for a time."""
 
-import csv
 import json
 import re
 import subprocess
@@ -14,13 +13,9 @@ import psutil
 import pytest
 
 from hexlit.cli import main
+from tests.tables import rows_of
 
 SLEEPS = "print('ready', flush=True); input()"
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -40,11 +35,6 @@ def run_of(target: subprocess.Popen[bytes], folder: Path) -> Path:
     return folder
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.mark.row("D17")
 def test_a_process_is_watched_for_the_time_asked_for(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
@@ -58,7 +48,7 @@ def test_a_process_is_watched_for_the_time_asked_for(
     assert 0.5 <= float(told[2]) < 5  # more than 0.6 where the machine is busy
     assert "parallel trials like this one: " in out
     assert "limited by cores" in out
-    found = rows(Path(f"resources-{target.pid}.csv"))
+    found = rows_of(Path(f"resources-{target.pid}.csv"))
     assert len(found) == int(told[1]) >= 2
     assert {row["processes"] for row in found} == {"1"}
     assert [line for line in out.splitlines() if " s  cpu " in line][1:] != []
@@ -80,7 +70,7 @@ def test_the_end_of_the_target_ends_the_watching_well(
     threading.Thread(target=end_after_two_rows, daemon=True).start()
     assert main(["monitor", f"pid={target.pid}", "duration=null", "interval=0.1", "csv=there.csv"]) == 0
     assert f"process {target.pid} has ended · " in capsys.readouterr().out
-    assert len(rows(Path("there.csv"))) >= 2
+    assert len(rows_of(Path("there.csv"))) >= 2
 
 
 @pytest.mark.row("D17")
@@ -91,4 +81,4 @@ def test_a_run_is_found_by_its_folder_or_as_the_newest(
     for overrides in ([f"run={folder}"], []):
         assert main(["monitor", *overrides, "duration=0.2", "interval=0.1"]) == 0
         assert f"watching {folder}, process {target.pid} every" in capsys.readouterr().out
-        assert len(rows(folder / "monitor.csv")) >= 2
+        assert len(rows_of(folder / "monitor.csv")) >= 2

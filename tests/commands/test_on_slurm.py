@@ -5,7 +5,6 @@ apt-get install -y slurm-wlm munge
 pytest -m services -n 0 -s tests/commands/test_on_slurm.py
 """
 
-import csv
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from optuna.trial import FrozenTrial
 from hexlit.tuning.storage import open_storage
 from tests.commands.slurm_cluster import NODES, Cluster, cluster, missing
 from tests.commands.tiny import TINY
+from tests.tables import rows_of
 from tests.tuning.test_sweep import LR, STAND_IN, states, until
 
 pytestmark = [pytest.mark.services, pytest.mark.row("F24")]
@@ -93,8 +93,7 @@ def weights(run: Path) -> dict[str, Any]:
 
 
 def losses(run: Path) -> list[str]:
-    with (run / "metrics.csv").open(newline="") as file:
-        return [row["train.loss"] for row in csv.DictReader(file)]
+    return [row["train.loss"] for row in rows_of(run / "metrics.csv")]
 
 
 def test_a_multirun_is_one_array_of_jobs(room: Room) -> None:

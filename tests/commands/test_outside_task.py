@@ -1,6 +1,5 @@
 """A task of another package trains, continues after a kill, is swept and measured; nothing of hexlit knows it."""
 
-import csv
 import json
 import os
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.preloaded import HEXLIT, run_apart
+from tests.tables import rows_of
 from tests.tuning.forked import FORKED
 
 pytestmark = pytest.mark.row("F7")
@@ -47,13 +47,8 @@ def hexlit(folder: Path, environment: dict[str, str], *arguments: str, program: 
     return done.stdout
 
 
-def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
-    with (run / table).open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def losses(run: Path) -> list[str]:
-    return [row["train.loss"] + " " + row["val.loss"] for row in rows(run)]
+    return [row["train.loss"] + " " + row["val.loss"] for row in rows_of(run / "metrics.csv")]
 
 
 SETTINGS = ["task=line", "accelerator=cpu", "accelerator.threads=1", "optimizer.lr=0.1", "optimizer.warmup_steps=0"]
@@ -67,12 +62,13 @@ def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: di
     summary = json.loads((tmp_path / "whole" / "summary.json").read_text())
     assert (summary["task"], summary["epochs"], summary["ending"]["why"]) == ("line", 4, "epochs")
     assert summary["cost"]["flops"] == 2 * 3 * 4 * 64  # forward and twice as much backward, epochs, points
-    assert [row["points"] for row in rows(tmp_path / "whole", "phases.csv") if row["phase"] == "training"] == ["64"] * 4
-    assert float(rows(tmp_path / "whole")[-1]["val.loss"]) < float(rows(tmp_path / "whole")[0]["val.loss"])
+    phases, metrics = (rows_of(tmp_path / "whole" / name) for name in ("phases.csv", "metrics.csv"))
+    assert [row["points"] for row in phases if row["phase"] == "training"] == ["64"] * 4
+    assert float(metrics[-1]["val.loss"]) < float(metrics[0]["val.loss"])
 
     killed = run_apart(DIES, *SETTINGS, "hydra.run.dir=killed", folder=tmp_path, environment=installed)
     assert killed.returncode == -9
-    assert len(rows(tmp_path / "killed")) == 2
+    assert len(rows_of(tmp_path / "killed" / "metrics.csv")) == 2
     hexlit(tmp_path, installed, "train", "resume=killed")
     assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
 

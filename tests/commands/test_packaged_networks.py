@@ -25,7 +25,6 @@ EAGER = AcceleratorConfig(device="cpu", inference="eager", inference_precision="
 @pytest.fixture(autouse=True)
 def _stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_networks(monkeypatch, tmp_path / "networks", "small", "medium")
-    monkeypatch.chdir(tmp_path)
 
 
 def values_of(evaluator: Any, size: int) -> Any:

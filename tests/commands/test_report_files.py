@@ -9,11 +9,6 @@ from hexlit.cli import main
 from tests.reporting.documents import checked, make_match, make_run
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.mark.row("F13")
 def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFixture[str]) -> None:
     make_run(Path("runs/tiny/a"), task="none of ours")

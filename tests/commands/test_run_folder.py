@@ -31,9 +31,8 @@ def test_a_folder_to_go_on_with_is_refused_where_every_job_is_a_new_run(flag: st
 
 @pytest.mark.parametrize("argument", ["resume=", "resume=''", "best=", "+best="])
 def test_the_value_of_an_unset_shell_variable_begins_no_new_run(
-    argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    argument: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     assert train.main([argument]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"hexlit train: {argument.lstrip('+').partition('=')[0]}=: ")

@@ -9,11 +9,6 @@ from hexlit.cli import main
 from hexlit.hex.openings import solved_openings
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def test_text_says_winner_winning_moves_and_effort_and_draws_the_board(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "board=3"]) == 0
     out = capsys.readouterr().out

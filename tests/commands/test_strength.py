@@ -45,9 +45,8 @@ def test_truth_is_told_as_json_and_kept_with_tables_and_figures(
 
 
 def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     assert main([*SMALL, f"checkpoint={checkpoint}", "simulations=[2]"]) == 0
     text = capfd.readouterr().out
     for part in ("the value alone", "Optimality", "Brier", "Reliability", "of 9 as in perfect play"):

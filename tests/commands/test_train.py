@@ -1,7 +1,6 @@
 """`hexlit train`, end to end on a tiny board: what a run leaves behind, and that one seed is one run."""
 
 import contextlib
-import csv
 import json
 import logging
 import math
@@ -29,6 +28,7 @@ from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.commands.tiny import TINY
 from tests.reporting.documents import checked
+from tests.tables import rows_of
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class Run:
         return state
 
     def table(self, name: str) -> list[dict[str, str]]:
-        with (self.folder / name).open(newline="") as file:
-            return list(csv.DictReader(file))
+        return rows_of(self.folder / name)
 
     @property
     def summary(self) -> dict[str, object]:
@@ -344,18 +343,6 @@ sys.exit(command.main(sys.argv[1:]))
     arguments = [sys.executable, "-c", code, "board=3", "hydra.run.dir=run"]
     said = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
     assert said.splitlines() == ["hexlit train · hex5 · 3×3 · begins in run; loading PyTorch"]
-
-
-@pytest.mark.row("A2")
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
-def test_a_device_that_is_not_there_is_one_line_that_says_what_to_do(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        code = main([*TINY[:2], "accelerator=cuda", "hydra.run.dir=run"])
-    err = capfd.readouterr().err
-    assert (code, err.count("\n")) == (2, 1)
-    assert "use the cpu" in err
 
 
 @pytest.mark.slow

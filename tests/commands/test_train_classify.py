@@ -1,6 +1,5 @@
 """`hexlit train task=classify`, end to end on small texts: a run, a search, its best, and memory that runs out."""
 
-import csv
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.documents import checked
+from tests.tables import rows_of
 from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import save, sentences
 from tests.tuning.forked import FORKED
@@ -51,11 +51,6 @@ def test_missing_packages_are_refused_together_before_anything_begins(
     assert list(tmp_path.iterdir()) == []
 
 
-def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
-    with (run / table).open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.mark.row("B5")
 @pytest.mark.row("B11")
 def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
@@ -73,7 +68,7 @@ def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
     assert test["model"]["accuracy"] > 0.9
     assert test["baseline"]["accuracy"] > 0.9
     assert (tmp_path / "run" / "confusion.svg").read_text().startswith("<?xml")
-    assert "val.macro_f1" in rows(tmp_path / "run")[0]
+    assert "val.macro_f1" in rows_of(tmp_path / "run" / "metrics.csv")[0]
     page = checked((tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
     assert "True and predicted classes" in page.values("alt")
     assert "TF-IDF + logistic regression" in page.text
@@ -87,8 +82,9 @@ def test_a_resumed_run_ends_like_one_that_was_never_stopped(tmp_path: Path, text
     assert train(tmp_path, texts, "optimizer.schedule=constant", "trainer.max_epochs=1") == 0
     with as_a_process(tmp_path):
         assert main(["resume=run", "trainer.max_epochs=3"]) == 0
-    for whole, parts in zip(rows(tmp_path / "whole" / "run"), rows(tmp_path / "run"), strict=True):
-        assert (whole["train.loss"], whole["val.loss"]) == (parts["train.loss"], parts["val.loss"])
+    whole, parts = (rows_of(folder / "run" / "metrics.csv") for folder in (tmp_path / "whole", tmp_path))
+    for name in ("train.loss", "val.loss"):
+        assert [row[name] for row in parts] == [row[name] for row in whole]
 
 
 def test_a_pretrained_encoder_goes_on_and_predicts_without_its_folder(
@@ -98,11 +94,11 @@ def test_a_pretrained_encoder_goes_on_and_predicts_without_its_folder(
     encoder = save_encoder(tmp_path / "encoder")
     learning = ["optimizer.schedule=constant", "optimizer.lr=5e-3"]
     assert train(tmp_path, texts, "net.pretrained=encoder", "trainer.max_epochs=1", *learning) == 0
-    first = rows(tmp_path / "run")
+    first = rows_of(tmp_path / "run" / "metrics.csv")
     shutil.rmtree(encoder)
     with as_a_process(tmp_path):
         assert main(["resume=run", "trainer.max_epochs=2"]) == 0
-    whole = rows(tmp_path / "run")
+    whole = rows_of(tmp_path / "run" / "metrics.csv")
     assert [row["epoch"] for row in whole] == ["0", "1"]
     assert whole[0]["val.loss"] == first[0]["val.loss"]
     assert float(whole[1]["val.loss"]) < float(first[0]["val.loss"])
@@ -130,7 +126,7 @@ def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
     monkeypatch.setattr(ClassifyModule, "output", full_above_32)
     texts = save(*sentences(92), tmp_path / "t.csv")  # 192 to learn from: three whole batches
     assert train(tmp_path, texts, "accelerator.train_batch=64", "trainer.max_epochs=2") == 0
-    steps = rows(tmp_path / "run", "steps.csv")
+    steps = rows_of(tmp_path / "run" / "steps.csv")
     assert [row["micro_batch"] for row in steps] == ["32", "32"]
     assert [float(row["examples"]) for row in steps] == [192.0, 192.0]
     log = (tmp_path / "run" / "train.log").read_text()

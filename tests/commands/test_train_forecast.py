@@ -1,6 +1,5 @@
 """`hexlit train task=forecast` and `hexlit predict`, end to end on a small table: a run, its end, a kill, a sweep."""
 
-import csv
 import json
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from hexlit.commands.train import main
 from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.documents import checked
+from tests.tables import rows_of
 from tests.tasks.forecast.tables import hourly, save
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
@@ -25,29 +25,16 @@ SMALL = [
     "task=forecast",
     "report=false",
     *COLUMNS,
-    "data.horizon=6",
-    "data.batch=32",
-    "net.kind=lstm",
-    "net.hidden=8",
-    "net.second=0",
-    "net.head=8",
-    "net.dropout=0",
-    "optimizer.lr=1e-2",
-    "optimizer.warmup_steps=0",
-    "trainer.max_epochs=3",
-    "trainer.ema_decay=0",
-    "accelerator=cpu",
-    "accelerator.threads=1",
-    "accelerator.precision=32-true",
+    *("data.horizon=6", "data.batch=32", "net.kind=lstm", "net.hidden=8", "net.second=0", "net.head=8"),
+    *("net.dropout=0", "optimizer.lr=1e-2", "optimizer.warmup_steps=0", "trainer.max_epochs=3"),
+    *("trainer.ema_decay=0", "accelerator=cpu", "accelerator.threads=1", "accelerator.precision=32-true"),
 ]
 DIES = """
 import os, signal, sys
 from hexlit.commands.train import main
 from hexlit.tasks.forecast.module import ForecastModule
-steps, inner = 0, ForecastModule.training_step
+inner = ForecastModule.training_step
 def step(self, batch, batch_idx):
-    global steps
-    steps += 1
     if self.trainer.current_epoch == 2 and batch_idx == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return inner(self, batch, batch_idx)
@@ -68,13 +55,8 @@ def train(folder: Path, table: Path, *overrides: str, name: str = "run") -> Path
     return folder / name
 
 
-def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
-    with (run / table).open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def losses(run: Path) -> list[tuple[str, str]]:
-    return [(row["train.loss"], row["val.mae"]) for row in rows(run)]
+    return [(row["train.loss"], row["val.mae"]) for row in rows_of(run / "metrics.csv")]
 
 
 def summary_of(run: Path) -> dict[str, Any]:
@@ -121,7 +103,7 @@ def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(wh
     assert names >= {".hydra/config.yaml", ".hydra/overrides.yaml", "checkpoints/best.ckpt", "checkpoints/last.ckpt"}
     assert names >= {"forecasts.svg", "metrics.csv", "phases.csv", "resources.csv", "steps.csv", "summary.json"}
     assert [name for name in names if name.endswith(".tmp")] == []
-    assert [row["windows"] for row in rows(whole, "phases.csv") if row["phase"] == "training"] == ["480"] * 3
+    assert [row["windows"] for row in rows_of(whole / "phases.csv") if row["phase"] == "training"] == ["480"] * 3
     summary = summary_of(whole)
     assert (summary["task"], summary["epochs"], summary["ending"]["why"]) == ("forecast", 3, "epochs")
     assert summary["data"]["windows"] == {"train": 502, "validation": 62, "test": 62}
@@ -142,18 +124,10 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table
     killed = run_apart(DIES, *arguments, folder=tmp_path)
     run = tmp_path / "run"
     assert killed.returncode == -9
-    assert (len(rows(run)), (run / "summary.json").exists()) == (2, False)
+    assert (len(rows_of(run / "metrics.csv")), (run / "summary.json").exists()) == (2, False)
     assert call(tmp_path, "resume=run") == 0
     assert losses(run) == losses(whole)
     assert summary_of(run)["test"] == summary_of(whole)["test"]
-
-
-MISTAKES = [
-    (["data.path=missing.csv"], "missing.csv"),
-    (["data.horizon=200"], "has no window of 224"),
-    (["data.targets=[heat]"], "heat"),
-    (["board=5"], "board"),
-]
 
 
 def predict(folder: Path, *arguments: object) -> int:
@@ -175,12 +149,6 @@ def test_a_run_forecasts_a_file(whole: Path, table: Path, tmp_path: Path, capsys
     for number, name in enumerate("ab"):
         own = found.filter(pc.equal(found["series"], name))["temp"].to_numpy()
         assert np.abs(own - wave - number).mean() < 2.5, "near the wave of the series"
-
-
-SWEEP = [
-    *("--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra/sweeper/pruner=threshold"),
-    *("hydra.sweeper.pruner.n_warmup_steps=1", "hydra.sweeper.n_jobs=1", "hydra.sweep.dir=sweep"),
-]
 
 
 @pytest.mark.row("C9")

@@ -9,24 +9,14 @@ from torch import Tensor
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.commands.train import main
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule
 from hexlit.training.evaluation import EarlyStopping
 from tests.commands.recorded import save_games
-from tests.commands.test_train import Run, as_a_process, same_weights, train
+from tests.commands.test_train import Run, same_weights, train
 from tests.commands.tiny import TINY
 
-CONF = Path(__file__).parents[2] / "conf"
-EXPERIMENTS = {
-    "balanced_weights": {},
-    "balanced_high_weight_decay": {"optimizer.weight_decay": 1e-3},
-    "policy_heavy": {"policy_weight": 0.7, "value_weight": 0.3},
-    "policy_intermediate": {"policy_weight": 0.33, "value_weight": 0.67},
-    "balanced_no_dropout": {"net.dropout": 0.0},
-    "balanced_high_lr": {"optimizer.lr": 3e-3},
-}
 ON_GAMES = [override for override in TINY if not override.startswith("selfplay.")]
 LONG = (
     *("accelerator.precision=32-true", "optimizer.lr=0.05", "optimizer.warmup_steps=0"),
@@ -132,17 +122,6 @@ def test_self_play_begins_with_a_network_that_was_trained_on_games(learned: Run,
     given = torch.load(learned.folder / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
     moved = [name for name in given if "running" not in name and "num_batches" not in name]
     assert all(torch.allclose(begun[name], given[name], atol=1e-6) for name in moved)
-
-
-def test_a_network_of_another_shape_is_refused_with_the_settings_that_fit(
-    learned: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with as_a_process(tmp_path):
-        assert main([*TINY, f"init_from={learned.folder}", "net.channels=16", "net.blocks=[2]"]) == 2
-    error = capsys.readouterr().err
-    assert "init_from" in error
-    assert "add net.channels=8 net.blocks=[1]" in error
-    assert error.count("\n") == 1
 
 
 def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """A whole training on a pretended mps: its decisions are tried, no figure comes from Apple hardware."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from hexlit.cli import main
 from tests.pretended_device import pretend_mps
+from tests.tables import rows_of
 
 TINY = (
     *("board=3", "net.channels=8", "net.blocks=[1]", "selfplay.positions=100", "selfplay.games=16"),
@@ -29,7 +29,6 @@ def test_a_run_on_mps_trains_to_its_end(precision: str, tmp_path: Path, monkeypa
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["epochs"] == 2
     assert summary["device"].startswith("mps")
-    with (tmp_path / "steps.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(tmp_path / "steps.csv")
     assert [float(row["backward_seconds"]) > 0 for row in rows] == [True, True]
     assert device.moves[-1] == "mps"

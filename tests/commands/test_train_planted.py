@@ -1,6 +1,5 @@
 """A run whose loss is no number, that spends time and memory where it is told to, or without its device."""
 
-import csv
 import json
 import logging
 import time
@@ -20,6 +19,7 @@ from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.task import HexTask
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
+from tests.tables import rows_of
 
 
 def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str]:
@@ -27,7 +27,7 @@ def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str
     with as_a_process(folder):
         code = main([*TINY, *overrides, "hydra.run.dir=run"])
     steps, log = folder / "run" / "steps.csv", folder / "run" / "train.log"
-    rows = list(csv.DictReader(steps.open(newline=""))) if steps.exists() else []
+    rows = rows_of(steps) if steps.exists() else []
     return code, rows, log.read_text() if log.exists() else ""
 
 
@@ -104,8 +104,7 @@ def test_time_and_memory_are_found_where_they_were_spent(tmp_path: Path, monkeyp
     code, _, _ = train(tmp_path)
     lasted = time.monotonic() - began
     assert code == 0
-    with (tmp_path / "run" / "phases.csv").open(newline="") as file:
-        rows = [(row["phase"], float(row["wall_seconds"])) for row in csv.DictReader(file)]
+    rows = [(row["phase"], float(row["wall_seconds"])) for row in rows_of(tmp_path / "run" / "phases.csv")]
     for name, expected in spent.items():
         found = [seconds for phase, seconds in rows if phase == name]
         assert len(found) >= 2

@@ -1,6 +1,5 @@
 """A run killed at any moment continues and ends as if nothing had happened; no finished game is lost."""
 
-import csv
 import json
 import random
 import re
@@ -22,6 +21,7 @@ from hexlit.selfplay.store import GameStore
 from hexlit.training.phases import ONCE
 from tests.commands.preloaded import HEXLIT, run_program
 from tests.commands.tiny import TINY
+from tests.tables import rows_of
 
 OVERRIDES = [*TINY, "trainer.max_epochs=4"]
 
@@ -112,11 +112,6 @@ def same(one: GameRecord, other: GameRecord) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None:
     """The run in `folder` has come to what the uninterrupted one has, and holds the games of `survivors`."""
     found, wanted = games_of(folder), {record.game_id: record for record in games_of(expected)}
@@ -133,11 +128,11 @@ def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None
     for name in ("metrics.csv", "phases.csv"):
         # Every session starts, compiles, or loads what was compiled.
         keys, wanted_keys = (
-            [(row["epoch"], row.get("phase")) for row in table(path / name) if row.get("phase") not in ONCE]
+            [(row["epoch"], row.get("phase")) for row in rows_of(path / name) if row.get("phase") not in ONCE]
             for path in (folder, expected)
         )
         assert keys == wanted_keys, name
-    for row, other in zip(table(folder / "metrics.csv"), table(expected / "metrics.csv"), strict=True):
+    for row, other in zip(rows_of(folder / "metrics.csv"), rows_of(expected / "metrics.csv"), strict=True):
         learned = {name for name in other if name.startswith(("train.", "strength.", "cost.flops"))}
         assert {name: row[name] for name in learned} == {name: other[name] for name in learned}
     summary, wanted_summary = (json.loads((path / "summary.json").read_text()) for path in (folder, expected))

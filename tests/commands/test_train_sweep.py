@@ -1,6 +1,5 @@
 """`hexlit train --multirun sweep=...`, with real trainings on a tiny board."""
 
-import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from hexlit.tuning.storage import open_storage
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
+from tests.tables import rows_of
 from tests.tuning.forked import FORKED
 from tests.wandb_records import offline_runs
 
@@ -37,8 +37,7 @@ class Sweep:
     def results(self, trial: FrozenTrial) -> dict[str, Any]:
         """Everything of a trial that no clock has a part in."""
         folder = self.folder / trial.user_attrs["folder"]
-        with (folder / "metrics.csv").open(newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = rows_of(folder / "metrics.csv")
         timed = ("seconds", "per_second", "memory.", "share")
         plain = [{k: v for k, v in row.items() if not any(word in k for word in timed)} for row in rows]
         weights = torch.load(folder / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]

@@ -19,9 +19,9 @@ TINY = [
 ]
 
 
-def save_untrained(path: Path, *, size: int, swap: bool = False) -> Path:
+def save_untrained(path: Path, *, size: int, swap: bool = False, seed: int = 0) -> Path:
     """The checkpoint of a tiny network as it was born, written to `path`."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     net = NetConfig(channels=8, blocks=[1])
     weights = {f"net.{name}": tensor for name, tensor in build_net(net).state_dict().items()}
     path.parent.mkdir(parents=True, exist_ok=True)

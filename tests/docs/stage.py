@@ -133,18 +133,11 @@ def nothing(stage: Stage, path: Path) -> None:
 
 
 MAKERS: dict[str, Callable[[Stage, Path], None]] = {
-    "run": run,
-    "sweep": sweep,
-    "sweep_of_texts": sweep_of_texts,
-    "match": match,
-    "strength": strength,
-    "store": store,
-    "readings": readings,
-    "forecast": forecast,
-    "texts": texts,
-    "classify": classify,
-    "encoder": encoder,
-    "rates": rates,
+    make.__name__: make
+    for make in (
+        *(run, sweep, sweep_of_texts, match, strength, store),
+        *(readings, forecast, texts, classify, encoder, rates),
+    )
 }
 OUTLINES = {**dict.fromkeys(MAKERS, nothing), "run": outlined_run, "match": outlined_run, "strength": outlined_run}
 OUTLINES |= {"sweep": outlined_sweep, "sweep_of_texts": outlined_sweep, "rates": rates}

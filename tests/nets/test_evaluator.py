@@ -348,10 +348,7 @@ def test_a_card_that_is_too_full_for_half_of_them_is_one_line(
     batch: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend_cuda(monkeypatch)
-    with (
-        PretendedDevice("cuda"),
-        pytest.raises(UsageError, match="with 4 positions at once .* accelerator.memory_cap"),
-    ):
+    with PretendedDevice("cuda"), pytest.raises(UsageError, match="with 4 positions at once .* accelerator.memory_cap"):
         on_card(FullCard(3), monkeypatch)
 
 

@@ -122,13 +122,9 @@ def make_run(folder: Path, *, epochs: int = 3, task: str = "hex", **summary: Any
     (folder / "resources.csv").write_text(samples)
     steps = "epoch,examples_per_second,load_share\n" + "".join(f"{n},{100 + n},0.05\n" for n in range(epochs))
     (folder / "steps.csv").write_text(steps)
+    facts = {"name": "tiny", "task": task, "epochs": epochs, "wall_seconds": 36.0, "seed": 1, "device": "cpu"}
     document = {
-        "name": "tiny",
-        "task": task,
-        "epochs": epochs,
-        "wall_seconds": 36.0,
-        "seed": 1,
-        "device": "cpu",
+        **facts,
         "versions": {"hexlit": "1"},
         "best": {"epoch": epochs - 1, "monitor": "val.score", "value": 0.6, "restored": False},
         "ending": {"why": "epochs", "epochs": epochs, "asked": epochs, "proof": None},
@@ -154,22 +150,17 @@ def make_match(folder: Path, names: tuple[str, str] = ("deep", "random")) -> Pat
 def match_document(names: tuple[str, str] = ("deep", "random")) -> dict[str, Any]:
     """The content of its `match.json`."""
     player = {"games": 2, "low": -10.0, "high": 300.0}
-    return {
+    counts = {"games": 2, "pairs": 1, "split_pairs": 0, "black_wins": 1, "repeated": 0, "games_per_second": 1.0}
+    return counts | {
         "board": 3,
         "anchor": names[1],
         "specs": {name: {"kind": "random", "source": "", "settings": {"depth": 2}} for name in names},
-        "repeated": 0,
         "players": [
             {"name": names[0], "elo": 120.0, "wins": 2, "bound": "at least", "score": 1.0, **player},
             {"name": names[1], "elo": 0.0, "wins": 0, "bound": "at most", "score": 0.0, **player},
         ],
         "cross": {names[0]: {names[1]: {"games": 2, "wins": 2}}, names[1]: {names[0]: {"games": 2, "wins": 0}}},
-        "games": 2,
-        "pairs": 1,
-        "split_pairs": 0,
-        "black_wins": 1,
         "forfeits": [],
         "sprt": None,
         "seconds": 2.0,
-        "games_per_second": 1.0,
     }

@@ -16,21 +16,20 @@ def precision(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def device(device: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "device": device,
-        "available": True,
-        "name": "EPYC",
-        "memory_total_bytes": 32 * GIB,
-        "memory_free_bytes": 20 * GIB,
-        "smoke": True,
-        "product": {"works": True, "largest_error": 2e-6, "reasons": {}},
-        "precisions": [precision("fp32", times_fp32=1.0), precision("bf16")],
-        "training_precision": "bf16-mixed",
-        "inference_precision": "bf16",
-        "compile": {"works": True, "seconds": 12.3, "difference": 1e-7, "reasons": {}},
-        "fused": None,
-        "reasons": {"fused": "only the cpu has this backend"},
-    } | changes
+    facts = {"device": device, "available": True, "name": "EPYC", "smoke": True}
+    facts |= {"memory_total_bytes": 32 * GIB, "memory_free_bytes": 20 * GIB}
+    facts |= {"training_precision": "bf16-mixed", "inference_precision": "bf16"}
+    return (
+        facts
+        | {
+            "product": {"works": True, "largest_error": 2e-6, "reasons": {}},
+            "precisions": [precision("fp32", times_fp32=1.0), precision("bf16")],
+            "compile": {"works": True, "seconds": 12.3, "difference": 1e-7, "reasons": {}},
+            "fused": None,
+            "reasons": {"fused": "only the cpu has this backend"},
+        }
+        | changes
+    )
 
 
 def report(*devices: dict[str, Any], **changes: Any) -> dict[str, Any]:

@@ -9,15 +9,8 @@ from hexlit.reporting.figures import draw
 from hexlit.reporting.forecasts import ForecastPanel, draw_forecasts, error_tables, report_sections
 from tests.reporting.documents import shown_end
 
-PANEL = ForecastPanel(
-    title="EWR 2013-11-07 09:00",
-    past_steps=[-1, 0],
-    past=[10.0, 11.0],
-    steps=[1, 2],
-    truth=[12.0, 13.0],
-    forecast=[11.5, 14.0],
-    naive=[9.0, 9.5],
-)
+TITLE = "EWR 2013-11-07 09:00"
+PANEL = ForecastPanel(TITLE, [-1, 0], [10.0, 11.0], [1, 2], [12.0, 13.0], [11.5, 14.0], naive=[9.0, 9.5])
 
 
 @pytest.mark.parametrize("count", [1, 3, 6])
@@ -41,24 +34,16 @@ def test_the_file_is_the_same_for_the_same_data_and_has_its_texts() -> None:
     make, data = partial(draw_forecasts, value="temp (°F)", step="hours"), [PANEL] * 2
     first = draw(make, data)
     assert first == draw(make, data)
-    for text in ("EWR 2013-11-07 09:00", "temp (°F)", "hours after the last value known", "forecast"):
+    for text in (TITLE, "temp (°F)", "hours after the last value known", "forecast"):
         assert text in first.decode()
     assert draw(make, data, "png").startswith(b"\x89PNG")
 
 
 def error_rows(horizons: list[int], mae: float = 3.14159, target: str = "temp") -> list[dict[str, Any]]:
+    same = {"target": target, "windows": 100, "rmse": 2 * mae, "r2": 0.5}
+    same |= {"skill_over_persistence": 0.25, "skill_over_seasonal": float("nan")}
     return [
-        {
-            "forecaster": name,
-            "target": target,
-            "horizon": horizon or "all",
-            "windows": 100,
-            "mae": mae * (horizon or 1),
-            "rmse": 2 * mae,
-            "r2": 0.5,
-            "skill_over_persistence": 0.25,
-            "skill_over_seasonal": float("nan"),
-        }
+        same | {"forecaster": name, "horizon": horizon or "all", "mae": mae * (horizon or 1)}
         for name in ("model", "persistence", "seasonal", "ridge")
         for horizon in (0, *horizons)
     ]

@@ -9,18 +9,8 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.reporting.board import ShownGame, draw_game
 from hexlit.reporting.board_svg import game_svg
 
-MOVES = "b1 swap-pieces c3 a3 b3"
-GAME = GameRecord(
-    1,
-    3,
-    True,
-    np.array(parse_moves(MOVES, 3), np.int16),
-    1,
-    Ending.RESIGNED,
-    opening=1,
-    black="<Ann>",
-    white="Bob & Co",
-)
+MOVES = np.array(parse_moves("b1 swap-pieces c3 a3 b3", 3), np.int16)
+GAME = GameRecord(1, 3, True, MOVES, 1, Ending.RESIGNED, opening=1, black="<Ann>", white="Bob & Co")
 SPACE = "{http://www.w3.org/2000/svg}"
 
 

@@ -13,17 +13,8 @@ from tests.reporting.documents import NASTY, checked
 
 def record(*moves: int, swap: bool = False) -> GameRecord:
     count = len(moves)
-    return GameRecord(
-        game_id=1,
-        size=3,
-        swap=swap,
-        moves=np.array(moves, np.int16),
-        winner=1,
-        ending=Ending.CONNECTED,
-        opening=1,
-        values=np.full(count, -0.25, np.float32),
-        simulations=np.full(count, 8, np.int16),
-    )
+    values, simulations = np.full(count, -0.25, np.float32), np.full(count, 8, np.int16)
+    return GameRecord(1, 3, swap, np.array(moves, np.int16), 1, Ending.CONNECTED, 1, values, simulations)
 
 
 def test_a_game_has_its_moves_and_what_was_thought_of_them() -> None:

@@ -5,20 +5,11 @@ from tests.reporting.documents import shown
 
 
 def test_an_overview_has_counts_with_shares() -> None:
-    document = {
-        "games": 4,
-        "plies": 30,
-        "sizes": {"5": 4},
-        "winners": {"black": 3, "white": 1, "unknown": 0},
-        "endings": {"connected": 4},
-        "swaps": {"none": 4},
-        "lengths": {"7": 3, "9": 1},
-        "different_openings": 2,
-        "openings": [{"board": 5, "moves": "a1", "games": 3, "black_won": 1}],
-        "different_players": 0,
-        "players": [],
-        "unreadable": 2,
-    }
+    document: dict[str, object] = {"games": 4, "plies": 30, "unreadable": 2}
+    document |= {"sizes": {"5": 4}, "endings": {"connected": 4}, "swaps": {"none": 4}, "lengths": {"7": 3, "9": 1}}
+    document |= {"winners": {"black": 3, "white": 1, "unknown": 0}, "different_players": 0, "players": []}
+    document |= {"different_openings": 2}
+    document |= {"openings": [{"board": 5, "moves": "a1", "games": 3, "black_won": 1}]}
     text = shown(overview_page(document), 100, soft_wrap=True)
     assert "plies a game" in text
     assert "Winners: black 3 (75.0%), white 1 (25.0%)" in text

@@ -1,24 +1,17 @@
 """Pages in a real Chromium: `pytest -m services tests/reporting`; needs chromium, chromedriver and selenium."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hexlit.cli import main
-from tests.chromium import DESKTOP, PHONE, chromium, look_like
+from tests.chromium import DESKTOP, PHONE, look_like
 from tests.reporting.documents import NASTY, make_match, make_run
 from tests.reporting.test_strength import STRENGTH
 from tests.tuning.sweeps import complete, make_sweep
 
 pytestmark = pytest.mark.services
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -32,22 +32,8 @@ def document(**changes: Any) -> dict[str, Any]:
         "random": {"deep": {"games": 40, "wins": 0}, "worse": {"games": 40, "wins": 24}},
         "worse": {"deep": {"games": 40, "wins": 0}, "random": {"games": 40, "wins": 16}},
     }
-    return {
-        "board": 5,
-        "anchor": "random",
-        "players": players,
-        "cross": cross,
-        "games": 120,
-        "pairs": 60,
-        "split_pairs": 15,
-        "black_wins": 66,
-        "repeated": 0,
-        "forfeits": [],
-        "sprt": None,
-        "specs": {},
-        "seconds": 12.0,
-        "games_per_second": 10.0,
-    } | changes
+    counts = {"board": 5, "games": 120, "pairs": 60, "split_pairs": 15, "black_wins": 66, "games_per_second": 10.0}
+    return match_document() | counts | {"players": players, "cross": cross, "specs": {}} | changes
 
 
 def printed(width: int = 140, **changes: Any) -> str:
@@ -105,12 +91,8 @@ def game(black: str, white: str, moves: str, winner: int, ending: Ending = Endin
 
 
 GAMES = [
-    game("a", "b", "a1 a2", 1),
-    game("b", "a", "a1 a2 b1", -1),
-    game("a", "c", "a1", 1),
-    game("c", "a", "b2 a1 b1 a2", 1),
-    game("a", "c", "b2 a1 c1", 1),
-    game("c", "a", "b2 a1", 1),
+    *(game("a", "b", "a1 a2", 1), game("b", "a", "a1 a2 b1", -1), game("a", "c", "a1", 1)),
+    *(game("c", "a", "b2 a1 b1 a2", 1), game("a", "c", "b2 a1 c1", 1), game("c", "a", "b2 a1", 1)),
 ]
 """`a` has won all games against `b`, and half of those against `c`."""
 
@@ -127,10 +109,4 @@ def test_a_board_shows_players_stones_and_the_end() -> None:
     text = shown(match_page(match_document(), [last], boards=1), 80)
     lines = [line.rstrip() for line in text.splitlines()]
     start = lines.index("X new – O old: Black connects after 7 moves")
-    assert lines[start + 1 : start + 6] == [
-        "   a b c",
-        " 1 O X . 1",
-        "  2 O X . 2",
-        "   3 .(X)O 3",
-        "      a b c",
-    ]
+    assert lines[start + 1 : start + 6] == ["   a b c", " 1 O X . 1", "  2 O X . 2", "   3 .(X)O 3", "      a b c"]

@@ -14,22 +14,14 @@ from hexlit.reporting.text import markdown
 from tests.reporting.documents import checked, make_run, shown
 from tests.reporting.test_game_viewer import record
 
+MISTAKE = {"kind": "random", "cells": [1, -1, *[0] * 7], "to_move": 1, "move": 2, "value": 0.25, "winning": [3]}
 STRENGTH: dict[str, Any] = {
     "openings": 9,
     "openings_right": 8,
     "opening_map": [-0.5] * 4 + [0.9] + [-0.5] * 4,
     "opening_truth": [False] * 3 + [True] * 2 + [False] * 4,
     "search_optimality": 0.9,
-    "mistakes": [
-        {
-            "kind": "random",
-            "cells": [1, -1, 0, 0, 0, 0, 0, 0, 0],
-            "to_move": 1,
-            "move": 2,
-            "value": 0.25,
-            "winning": [3],
-        }
-    ],
+    "mistakes": [MISTAKE],
 }
 
 
@@ -82,26 +74,13 @@ def optimality(simulations: int, hits: int) -> dict[str, Any]:
 def calibration(simulations: int, brier: float) -> dict[str, Any]:
     empty = {"low": 0.0, "high": 0.5, "count": 0, "predicted": None, "won": None}
     full = {"low": 0.5, "high": 1.0, "count": 30, "predicted": 0.75, "won": 0.5}
-    return {
-        "simulations": simulations,
-        "count": 30,
-        "won": 0.6,
-        "brier": brier,
-        "log_loss": 0.5,
-        "calibration_error": 0.123,
-        "sign_accuracy": 0.9,
-        "bins": [empty, full],
-    }
+    found = {"simulations": simulations, "count": 30, "won": 0.6, "brier": brier, "bins": [empty, full]}
+    return found | {"log_loss": 0.5, "calibration_error": 0.123, "sign_accuracy": 0.9}
 
 
-ABOUT: dict[str, Any] = {
-    "what": "truth",
-    "checkpoint": "net.ckpt",
-    "board": 2,
-    "search": {"algorithm": "gumbel"},
-    "device": "cpu",
-}
+ABOUT: dict[str, Any] = {"checkpoint": "net.ckpt", "board": 2, "search": {"algorithm": "gumbel"}, "device": "cpu"}
 TRUTH: dict[str, Any] = ABOUT | {
+    "what": "truth",
     "openings": {
         "truth": [False, True, True, False],
         "levels": [
@@ -125,23 +104,9 @@ TRUTH: dict[str, Any] = ABOUT | {
     "calibration": {"games": [calibration(0, 0.2), calibration(64, 0.1)]},
 }
 SPEED = {"games": 1, "milliseconds": 12.5, "simulations_per_second": 5120.0, "leaves_a_call": 3.25}
-SEARCH: dict[str, Any] = ABOUT | {
-    "what": "search",
-    "games": 64,
-    "rows": [
-        {
-            "algorithm": "puct",
-            "simulations": 64,
-            "leaves": 8,
-            "root_batch": True,
-            "opponent": "unbatched",
-            "match": share(10, 20),
-            "optimality": None,
-            "one_game": SPEED,
-            "many_games": SPEED | {"games": 64},
-        }
-    ],
-}
+SEARCHED = {"algorithm": "puct", "simulations": 64, "leaves": 8, "root_batch": True, "opponent": "unbatched"}
+FOUND = {"match": share(10, 20), "optimality": None, "one_game": SPEED, "many_games": SPEED | {"games": 64}}
+SEARCH: dict[str, Any] = ABOUT | {"what": "search", "games": 64, "rows": [SEARCHED | FOUND]}
 
 
 def printed(document: dict[str, Any], width: int = 120) -> str:
@@ -183,7 +148,5 @@ def test_opening_map_is_a_rhombus_that_marks_what_is_wrong() -> None:
     assert [len(line) - len(line.lstrip()) for line in lines[1:4]] == [2, 4, 6]
     assert lines[1].split() == ["1", "-90", "-80", "+70"]
     assert lines[3].split() == ["3", "+80", "-70", "+10!"]
-    assert [text.plain[span.start : span.end] for span in text.spans if span.style == WRONG_STYLE] == [
-        "+10!",
-        " wrong! ",
-    ]
+    wrong = [text.plain[span.start : span.end] for span in text.spans if span.style == WRONG_STYLE]
+    assert wrong == ["+10!", " wrong! "]

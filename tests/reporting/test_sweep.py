@@ -45,29 +45,14 @@ def document(*trials: dict[str, Any], **changes: Any) -> dict[str, Any]:
     counts = {state: sum(entry["state"] == state for entry in trials) for state in states}
     order = [entry["number"] for entry in trials if entry["rank"]]
     best = order[0] if order else None
-    found: dict[str, Any] = {
-        "version": 2,
-        "name": "hex5",
-        "folder": "runs/hex5/s",
-        "kind": "tuned",
-        "state": "finished",
+    found: dict[str, Any] = {"version": 2, "name": "hex5", "folder": "runs/hex5/s", "kind": "tuned"}
+    found |= {"sampler": "TPESampler", "pruner": "MedianPruner", "n_jobs": 2, "seeds": 1}
+    found |= {"state": "finished", "started": 0.0, "finished": 600.0, "seconds": 600.0}
+    found |= {
         "objectives": [{"name": "strength.score", "direction": "maximize"}],
-        "sampler": "TPESampler",
-        "pruner": "MedianPruner",
-        "n_jobs": 2,
-        "seeds": 1,
-        "started": 0.0,
-        "finished": 600.0,
-        "seconds": 600.0,
         "counts": counts,
-        "progress": {"done": counts["complete"] + counts["pruned"] + counts["failed"], "of": 8}
-        | {
-            "running": counts["running"],
-            "eta_seconds": 90.0,
-            "best": best,
-            "best_value": 0.75,
-            "best_after_seconds": None,
-        },
+        "progress": {"done": counts["complete"] + counts["pruned"] + counts["failed"], "of": 8, "best": best}
+        | {"running": counts["running"], "eta_seconds": 90.0, "best_value": 0.75, "best_after_seconds": None},
         "pruning": {"saved_seconds": 125.0, "estimated_trials": 1, "unknown_trials": 0},
         "ranking": {"by": "objective", "reason": "by strength.score, maximized", "direction": "maximize"}
         | {"order": order, "pareto_front": [], "unranked": []},
@@ -117,12 +102,8 @@ def test_the_leaderboard_has_the_best_first_and_says_what_ranks() -> None:
 
 
 def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
-    figures: dict[str, Any] = {
-        "losses": {"policy_loss": 1.5, "value_loss": 0.5},
-        "comparable": 0.6,
-        "host_peak_bytes": 2**30,
-        "epochs": 20,
-    }
+    figures: dict[str, Any] = {"comparable": 0.6, "host_peak_bytes": 2**30, "epochs": 20}
+    figures["losses"] = {"policy_loss": 1.5, "value_loss": 0.5}
     found = document(trial(0, rank=1, values=[0.75], seconds=65.0, **figures))
 
     def headings(width: int) -> list[str]:
@@ -150,9 +131,8 @@ def test_without_a_terminal_a_line_comes_only_when_something_has_changed() -> No
         display.update(document(*USUAL, trial(6, "pruned"), state="running"))
     lines = file.getvalue().splitlines()
     assert len(lines) == 2
-    assert lines[0].endswith(
-        "4 of 8 done (2 complete, 1 pruned, 1 failed), 1 running, 1:30 left, best 0.7500 (trial 3)"
-    )
+    for part in ("4 of 8 done", "2 complete, 1 pruned, 1 failed", "1 running", "1:30 left", "0.7500 (trial 3)"):
+        assert part in lines[0]
     assert "\x1b" not in file.getvalue()
 
 

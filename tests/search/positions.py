@@ -44,13 +44,7 @@ def random_games(seed: int, count: int, sizes: tuple[int, ...] = (3, 4, 5), *, s
 
 
 def search_games(
-    games: list[Game],
-    config: SearchConfig,
-    evaluator: Evaluator,
-    *,
-    room: int = 0,
-    noise: float = 0.0,
-    seed: int = 0,
+    games: list[Game], config: SearchConfig, evaluator: Evaluator, *, room: int = 0, noise: float = 0.0, seed: int = 0
 ) -> SearchResult:
     """Search games of one size and one swap rule side by side, in a search with `room` for at least that many."""
     first = games[0]

@@ -97,19 +97,12 @@ def test_a_forged_row_is_found_and_no_other(name: str) -> None:
 
 @pytest.mark.row("E1")
 def test_sound_games_have_no_fault() -> None:
-    searched = GameRecord(
-        1,
-        3,
-        True,
-        np.array([1, 9, 4], np.int16),
-        -1,
-        Ending.RESIGNED,
-        opening=3,
-        values=np.array([1.0005, -1, 0], np.float32),
-        simulations=np.array([0, 4, 4], np.int16),
-        policy_plies=np.array([1, 2], np.int16),
-        policies=np.full((2, 10), 0.1, np.float16),
-    )
+    found: dict[str, Any] = {
+        "values": np.array([1.0005, -1, 0], np.float32),
+        "simulations": np.array([0, 4, 4], np.int16),
+    }
+    found |= {"policy_plies": np.array([1, 2], np.int16), "policies": np.full((2, 10), 0.1, np.float16)}
+    searched = GameRecord(1, 3, True, np.array([1, 9, 4], np.int16), -1, Ending.RESIGNED, opening=3, **found)
     assert faults_of(to_table([game(0), searched, game(2)])) == {}
     assert faults_of(to_table([])) == {}
 

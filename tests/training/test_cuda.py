@@ -22,10 +22,7 @@ from hexlit.training.config import OptimizerConfig
 from hexlit.training.usage import StepClock
 from tests.training.trainers import quiet_trainer
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 SIZE = 7
 OPTIMIZER = OptimizerConfig(lr=0.01, warmup_steps=0, schedule="constant")
 

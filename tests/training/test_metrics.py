@@ -12,8 +12,9 @@ from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
+from tests.tables import rows_of
 from tests.training.test_evaluation import Display, Model, fit
-from tests.training.trainers import as_they_are, quiet_trainer, rows_of
+from tests.training.trainers import as_they_are, quiet_trainer
 
 
 class Logs(L.Callback):

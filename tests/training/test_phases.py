@@ -9,7 +9,7 @@ import torch
 from hexlit.accelerate.memory import DeviceGauge
 from hexlit.errors import UsageError
 from hexlit.training.phases import PhaseClock
-from tests.training.trainers import rows_of
+from tests.tables import rows_of
 
 UNITS = ("games", "positions", "evaluations")
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from hexlit.training.module import TrainedModule
 from hexlit.training.usage import PARTS, StepClock
+from tests.tables import rows_of
 from tests.training.test_module import Batch, Regression, batches, fit
-from tests.training.trainers import rows_of
 
 STEPS = 3
 PLANTED = {"load": 0.03, "forward": 0.05, "loss": 0.07, "backward": 0.09, "update": 0.11}

@@ -1,7 +1,5 @@
 """A Trainer for tests, and what it leaves."""
 
-import csv
-from pathlib import Path
 from typing import Any
 
 import lightning as L
@@ -25,9 +23,3 @@ def validated(module: L.LightningModule, data: Any, **settings: Any) -> dict[str
     """What `module` logs of the validation data, by name without `val.`."""
     (found,) = quiet_trainer(**settings).validate(module, data, verbose=False)
     return {name.removeprefix("val."): float(value) for name, value in found.items()}
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    """The rows of a table."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))

@@ -58,12 +58,7 @@ class Server:
         """Start it, and wait until it lets clients in."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                self._command(),
-                cwd=self.folder,
-                **self._as_user(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                self._command(), cwd=self.folder, **self._as_user(), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         end = time.monotonic() + 120
         while not self._answers():

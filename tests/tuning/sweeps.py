@@ -56,12 +56,7 @@ def running(**changes: Any) -> Made:
     return Made(TrialState.RUNNING, end=None, **changes)
 
 
-def make_sweep(
-    folder: Path,
-    trials: Sequence[Made],
-    objectives: Mapping[str, str] | None = None,
-    **facts: Any,
-) -> Path:
+def make_sweep(folder: Path, trials: Sequence[Made], objectives: Mapping[str, str] | None = None, **facts: Any) -> Path:
     """Write a sweep with its study, `sweep.json` and the folders of its trials."""
     objectives = objectives or {"strength.score": "maximize"}
     folder.mkdir(parents=True)

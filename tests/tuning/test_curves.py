@@ -51,10 +51,7 @@ def test_several_seeds_make_one_curve_of_their_means() -> None:
             {"train__loss": [3.0, 2.0, 1.0, 0.9, 0.8, 0.7], "val__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6]},
             ("overfitting",),
         ),
-        (
-            {"train__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6], "val__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6]},
-            ("rising",),
-        ),
+        ({"train__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6], "val__loss": [3.0, 2.0, 2.0, 2.2, 2.4, 2.6]}, ("rising",)),
         ({"train__loss": [3.0, 2.0, 1.0, 0.9], "val__loss": [3.0, 2.0, 1.5, 1.4]}, ()),
     ],
 )

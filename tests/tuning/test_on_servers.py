@@ -70,20 +70,10 @@ class Sweeper:
 
     def command(self, *overrides: str) -> list[str]:
         fixed = [
-            "hydra/sweeper=optuna",
-            "hydra/sweeper/sampler=random",
-            "hydra/sweeper/pruner=none",
-            f"hydra.sweeper.storage={self.server.url}",
-            f"hydra.sweeper.study_name={self.study}",
-            f"hydra.sweep.dir={self.folder}",
-            f"hydra.sweeper.n_trials={self.trials}",
-            "sweep.slots=4",
-            "board=3",
-            "logger=csv",
-            "accelerator=cpu",
-            "accelerator.threads=1",
-            "trainer.max_epochs=4",
-            LR,
+            *("hydra/sweeper=optuna", "hydra/sweeper/sampler=random", "hydra/sweeper/pruner=none", "sweep.slots=4"),
+            *(f"hydra.sweeper.storage={self.server.url}", f"hydra.sweeper.study_name={self.study}"),
+            *(f"hydra.sweep.dir={self.folder}", f"hydra.sweeper.n_trials={self.trials}", LR),
+            *("board=3", "logger=csv", "accelerator=cpu", "accelerator.threads=1", "trainer.max_epochs=4"),
         ]
         return [sys.executable, "-m", "hexlit", "train", "--multirun", *fixed, *overrides]
 

@@ -113,17 +113,9 @@ def test_the_successes_come_first_with_their_ranks(sweep: Path) -> None:
 
 
 FIXED = [
-    "experiment=hex7",
-    "+sweep=lr",
-    "sweep.n_trials=20",
-    "sweep@_global_=lr",
-    "hydra/sweeper=optuna",
-    "hydra.sweeper.n_jobs=2",
-    "trainer.max_epochs=6",
-    "++trainer.max_time=00:01:00",
-    "optimizer.lr=0.5",
-    "accelerator.threads=2",
-    "~logger",
+    *("experiment=hex7", "+sweep=lr", "sweep.n_trials=20", "sweep@_global_=lr", "hydra/sweeper=optuna"),
+    *("hydra.sweeper.n_jobs=2", "trainer.max_epochs=6", "++trainer.max_time=00:01:00", "optimizer.lr=0.5"),
+    *("accelerator.threads=2", "~logger"),
 ]
 
 

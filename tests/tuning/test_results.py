@@ -91,12 +91,8 @@ def test_several_objectives_have_a_front_and_no_order(tmp_path: Path) -> None:
 
 
 def test_what_the_study_and_the_files_say_comes_together(tmp_path: Path) -> None:
-    attrs = {
-        "overrides": ["optimizer.lr=0.01", "trainer.max_epochs=8"],
-        "seconds": 12.5,
-        "device_peak_bytes": 2000,
-        "attempts": 2,
-    }
+    attrs: dict[str, Any] = {"overrides": ["optimizer.lr=0.01", "trainer.max_epochs=8"]}
+    attrs |= {"seconds": 12.5, "device_peak_bytes": 2000, "attempts": 2}
     metrics = losses([3.0, 2.0], [0.5, 0.4])
     folder = make_sweep(tmp_path / "s", [complete(0.5, attrs=attrs, metrics=metrics, intermediate={1: 0.5, 0: 0.1})])
     memory = {"memory": {"host_peak_bytes": 5000, "device_peak_bytes": 7}}

@@ -169,16 +169,8 @@ def test_what_hydra_has_no_word_for_is_refused(value: Any) -> None:
 
 
 def test_a_grid_holds_every_value_and_both_ends() -> None:
-    space, _ = parse_space(
-        [
-            "a=range(1,8,3)",
-            "b=range(0.1,0.5,0.1)",
-            "c=x,null",
-            "d=int(interval(1,3))",
-            "e=interval(2,2)",
-            "f=range(0,1,0.3)",
-        ]
-    )
+    arguments = "a=range(1,8,3) b=range(0.1,0.5,0.1) c=x,null d=int(interval(1,3)) e=interval(2,2) f=range(0,1,0.3)"
+    space, _ = parse_space(arguments.split())
     assert grid_of(space) == {
         "a": [1, 4, 7],
         "b": [0.1, 0.2, 0.3, 0.4, 0.5],

@@ -16,7 +16,7 @@ import pytest
 
 from hexlit.hex.board import GameBoard
 from hexlit.hex.notation import parse_moves
-from tests.chromium import DESKTOP, PHONE, chromium, look_like
+from tests.chromium import DESKTOP, PHONE, look_like
 
 pytestmark = pytest.mark.services
 
@@ -42,12 +42,6 @@ def address() -> Iterator[str]:
     yield found
     server.terminate()
     server.wait(10)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 class Tab:

@@ -12,7 +12,7 @@ from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation
 from hexlit.web.pages import recorded_page
-from tests.chromium import DESKTOP, PHONE, chromium, look_like
+from tests.chromium import DESKTOP, PHONE, look_like
 from tests.web.test_in_a_browser import Tab
 
 pytestmark = pytest.mark.services
@@ -21,24 +21,9 @@ EVIL = "<b>x</b></script>"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     moves = parse_moves("b2 a1 c1 b1", 3)
-    record = GameRecord(
-        game_id=0,
-        size=3,
-        swap=False,
-        moves=np.array(moves, np.int16),
-        winner=1,
-        ending=Ending.RESIGNED,
-        black=EVIL,
-        white="Ben",
-    )
+    record = GameRecord(0, 3, False, np.array(moves, np.int16), 1, Ending.RESIGNED, black=EVIL, white="Ben")
     nodes = [Variation(-1, -1), *(Variation(move, ply) for ply, move in enumerate(moves)), Variation(8, 1)]
     values = (0.9, 0.8, 0.9, -0.4, -0.3)
     costs = (0.05, 0.0, 0.65, 0.0, 0.0)
@@ -64,25 +49,21 @@ def tab(browser: Any, file: Path) -> Iterator[Tab]:
     assert wrong == []
 
 
-def stones(tab: Tab) -> list[str]:
-    return [str(one.get_attribute("data-stone")) for one in tab.all("#board [data-stone]")]
-
-
 @pytest.mark.row("F18")
 def test_keys_and_buttons_step_through_the_game(tab: Tab) -> None:
     tab.until_status("Black to move")
-    assert stones(tab) == []
+    assert tab.stones == []
     tab.press("\ue014")  # right
-    tab.until(lambda: stones(tab) == ["b2"])
+    tab.until(lambda: tab.stones == ["b2"])
     tab.do("forward")
-    tab.until(lambda: sorted(stones(tab)) == ["a1", "b2"])
+    tab.until(lambda: tab.stones == ["a1", "b2"])
     tab.press("\ue012")  # left
-    tab.until(lambda: stones(tab) == ["b2"])
+    tab.until(lambda: tab.stones == ["b2"])
     tab.do("last")
-    tab.until(lambda: len(stones(tab)) == 4)
+    tab.until(lambda: len(tab.stones) == 4)
     tab.until_status("Black wins: White resigned")
     tab.do("first")
-    tab.until(lambda: stones(tab) == [])
+    tab.until(lambda: tab.stones == [])
 
 
 @pytest.mark.row("F18")
@@ -106,7 +87,7 @@ def test_the_review_shows_its_graph_and_its_mistakes_and_leads_to_them(tab: Tab)
     assert tab.find("#graph").is_displayed()
     assert len(tab.all("#graph .dot")) == 2
     tab.click("#mistakes button")
-    tab.until(lambda: len(stones(tab)) == 3)
+    tab.until(lambda: len(tab.stones) == 3)
     tab.until(lambda: "c1 cost 65%; better was b1" in tab.text("#review-here"))
 
 
@@ -115,9 +96,9 @@ def test_variations_are_there_and_more_can_be_tried(tab: Tab) -> None:
     nodes = len(tab.all("#tree [data-node]"))
     assert nodes == 6
     tab.press("\ue014")
-    tab.until(lambda: stones(tab) == ["b2"])
+    tab.until(lambda: tab.stones == ["b2"])
     tab.play("c3")
-    tab.until(lambda: sorted(stones(tab)) == ["b2", "c3"])
+    tab.until(lambda: tab.stones == ["b2", "c3"])
     assert len(tab.all("#tree [data-node]")) == nodes  # it was there
     tab.play("a3")
     tab.until(lambda: len(tab.all("#tree [data-node]")) == nodes + 1)
@@ -143,7 +124,7 @@ def test_a_finger_steps_and_a_phone_shows_all(tab: Tab) -> None:
             tab.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
     swipe(-90)
-    tab.until(lambda: stones(tab) == ["b2"])
+    tab.until(lambda: tab.stones == ["b2"])
     swipe(90)
-    tab.until(lambda: stones(tab) == [])
+    tab.until(lambda: tab.stones == [])
     assert tab.js("return document.documentElement.scrollWidth <= innerWidth")

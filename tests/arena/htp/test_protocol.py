@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexlit.arena.htp.actions import parse_colour, parse_move, parse_whole
-from hexlit.arena.htp.protocol import (
-    Incoming,
-    Request,
-    decode,
-    format_reply,
-    is_interrupt,
-    parse_request,
-)
+from hexlit.arena.htp.protocol import Incoming, Request, decode, format_reply, is_interrupt, parse_request
 from hexlit.errors import UsageError
 
 

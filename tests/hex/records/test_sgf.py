@@ -1,5 +1,7 @@
 """SGF as many programs have written it."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,16 +38,8 @@ def test_the_people_and_the_event_are_read_without_escapes() -> None:
 def test_what_is_said_of_a_game_is_written_and_read(
     black: str, white: str, event: str, date: str, comment: str, opening: int
 ) -> None:
-    game = RecordedGame(
-        5,
-        (RecordedMove(1, 0),),
-        black=black,
-        white=white,
-        event=event,
-        date=date,
-        comment=f"{comment}\n]\\",
-        opening=opening,
-    )
+    said: dict[str, Any] = {"black": black, "white": white, "event": event, "date": date, "comment": f"{comment}\n]\\"}
+    game = RecordedGame(5, (RecordedMove(1, 0),), opening=opening, **said)
     again = one(SGF.write(game))
     assert (again.black, again.white, again.event, again.date) == (black, white, event, date)
     assert (again.comment, again.opening) == (game.comment, opening)

@@ -101,16 +101,8 @@ def test_a_tree_is_written_and_read(nodes: list[Variation]) -> None:
     main = main_of(nodes)
     board = GameBoard(SIZE, swap=True, moves=main)
     ending = Ending.CONNECTED if board.winner else Ending.RESIGNED
-    record = GameRecord(
-        game_id=0,
-        size=SIZE,
-        swap=SIZE**2 in main,
-        moves=np.array(main, np.int16),
-        winner=board.winner or -board.to_move,
-        ending=ending,
-        black="A [1]",
-        white="B\\",
-    )
+    winner, moves = board.winner or -board.to_move, np.array(main, np.int16)
+    record = GameRecord(0, SIZE, SIZE**2 in main, moves, winner, ending, black="A [1]", white="B\\")
     text = write_variations(record, nodes)
     found = read_variations(text.splitlines(keepends=True))
     assert sorted(lines_of(found.nodes, SIZE)) == sorted(lines_of(nodes, SIZE))

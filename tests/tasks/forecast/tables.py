@@ -61,18 +61,9 @@ def save(table: pa.Table, path: Path) -> Path:
 
 def make_config(path: Path, **settings: Any) -> ForecastDataConfig:
     """Of the columns of `hourly`; short windows."""
-    fields: dict[str, Any] = {
-        "time": ["time"],
-        "timezone": None,
-        "series": "place",
-        "targets": ["temp"],
-        "features": ["wind"],
-        "history": 6,
-        "horizon": 3,
-        "season": 4,
-        "max_gap": 2,
-    }
-    return ForecastDataConfig(path=str(path), **fields | settings)
+    columns = {"time": ["time"], "timezone": None, "series": "place", "targets": ["temp"], "features": ["wind"]}
+    fields: dict[str, Any] = {"history": 6, "horizon": 3, "season": 4, "max_gap": 2}
+    return ForecastDataConfig(path=str(path), **columns | fields | settings)
 
 
 def make_profile(**settings: Any) -> DeviceProfile:
