@@ -62,5 +62,6 @@ def test_a_match_whose_process_node_and_own_process_are_killed_has_the_games_of_
     assert kept < 3 * 192
     again = subprocess.run([sys.executable, "-m", "hexlit", "match", f"resume={there}"], cwd=ROOT, check=False)
     assert again.returncode == 0
-    assert (there / "games.csv").read_bytes() == (tmp_path / "here" / "games.csv").read_bytes()
+    rows = [sorted((folder / "games.csv").read_text().splitlines()) for folder in (there, tmp_path / "here")]
+    assert rows[0] == rows[1]  # a kill amid a block changes the order in which its pairs end
     print(f"\n{3 * 192} pairs: a process, a node and, after {kept} pairs, the match itself were killed; 0 unequal")
