@@ -12,7 +12,7 @@ import torch
 
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
 from hexlit.accelerate.profile import DEFAULTS, DeviceProfile
-from hexlit.bench.measure import Measurement, Outcome, Subject, Work, beside, line_of, name_of, rates_in_turn, short
+from hexlit.bench.measure import Measurement, Outcome, Subject, Work, beside, line_of, rates_in_turn, short
 from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
 
 BATCHES = (1, 8, 64, 256)
@@ -30,10 +30,10 @@ class Way(NamedTuple):
     backend: str
     dtype: torch.dtype
 
-    @property
-    def name(self) -> str:
-        """Name such as `compile bfloat16`."""
-        return f"{self.backend} {short(self.dtype)}"
+
+def name_of(evaluator: NetworkEvaluator | Way) -> str:
+    """Backend and number format, such as `fused bfloat16`."""
+    return f"{evaluator.backend} {short(evaluator.dtype)}"
 
 
 def ways_of(device: torch.device) -> list[Way]:
@@ -75,7 +75,7 @@ def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Meas
     The weights are refreshed before the measurement. A backend that only works with its first weights is thus exposed.
     """
     torch.compiler.reset()
-    built = {way.name: _build(subject, way, batch) for way in ways}
+    built = {name_of(way): _build(subject, way, batch) for way in ways}
     works = {name: _work_of(result) for name, result in built.items() if not isinstance(result, str)}
     rates = rates_in_turn(replace(subject.config, seconds=subject.config.seconds / 5), works, subject.profile)
     fastest, lines = max((median(taken) for taken, _ in rates.values()), default=None), []

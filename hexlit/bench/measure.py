@@ -119,11 +119,9 @@ def line_of(
 
     `more` are further fields of `Measurement`, such as other `threads`.
     """
-    lower, middle, upper = None, rates[0] if rates else None, None
-    if len(rates) > 1:
-        lower, middle, upper = quantiles(rates, n=4, method="inclusive")
+    quartiles = quantiles(rates, n=4, method="inclusive") if len(rates) > 1 else [None, *rates, None]
     fields: dict[str, Any] = {"device": str(profile.device), "threads": profile.threads, "precision": precision}
-    fields |= {"median": middle, "lower_quartile": lower, "upper_quartile": upper}
+    fields |= zip(("lower_quartile", "median", "upper_quartile"), quartiles, strict=True) if rates else {}
     return Measurement(what, unit, **fields | more)
 
 
@@ -177,8 +175,3 @@ def beside(line: Measurement, other: float | None, text: str) -> Measurement:
 def short(dtype: torch.dtype) -> str:
     """Short name: `bfloat16` for `torch.bfloat16`."""
     return str(dtype).removeprefix("torch.")
-
-
-def name_of(evaluator: NetworkEvaluator) -> str:
-    """Backend and number format, such as `fused bfloat16`."""
-    return f"{evaluator.backend} {short(evaluator.dtype)}"

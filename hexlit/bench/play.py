@@ -15,8 +15,9 @@ import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.measure import Measurement, Outcome, Subject, line_of, measure_rate, name_of, short
-from hexlit.bench.training import measure_window
+from hexlit.bench.forward import name_of
+from hexlit.bench.measure import Measurement, Outcome, Subject, line_of, measure_rate, short
+from hexlit.bench.training import measure_window, window_batches
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts, random_games
@@ -74,9 +75,7 @@ def measure_solver(subject: Subject) -> Outcome:
     """
     config, size = subject.config, subject.config.board
     ExactSolver(size, 4)
-    start = time.perf_counter()
-    ExactSolver(3).solve(np.zeros(9, np.int8), 1)
-    first = time.perf_counter() - start
+    _, first = _solved(ExactSolver(3), ExactSolver.solve, [np.zeros(9, np.int8)], 1)
     lines: list[Measurement] = []
 
     def add(what: str, figures: Sequence[tuple[int, float]], detail: str, **more: float) -> None:
@@ -253,7 +252,7 @@ def measure_pace(subject: Subject) -> Outcome:
         line = _measure_processes(subject, leaves, processes, each)
         lines.append(line)
         actors.append({"processes": processes, "games": each, "positions_per_second": line.median})
-    fed = measure_window(subject)[-1]
+    fed = measure_window(subject, window_batches(subject))[-1]
     pace: dict[str, Any] = {"cores": cores, "actors": actors, "training_positions_per_second": fed.median, **content}
     pace["training_threads"] = cores if profile.device.type == "cpu" else 0
     pace["weights_bytes"] = sum(array.nbytes for array in weights_of(subject.net).values())
@@ -290,6 +289,5 @@ def _measure_processes(subject: Subject, leaves: float, processes: int, each: in
         # In ongoing self-play the games are at different stages, and late positions are faster to search.
         _play(subject, player, WARM_UP * subject.config.seconds, 2 * each * processes)
         what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
-        precision = short(subject.profile.inference_dtype)
-        play = partial(_play, subject, player)
+        play, precision = partial(_play, subject, player), short(subject.profile.inference_dtype)
         return _measure_play(subject, play, what, precision, leaves, threads=processes)

@@ -3,12 +3,11 @@
 Also the best batch size of a machine, the CPU beside the accelerator, and the loaders.
 """
 
-import contextlib
 import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
@@ -34,10 +33,7 @@ from hexlit.bench.forward import measure_own_forward
 from hexlit.bench.measure import Measurement, Outcome, Subject, beside, line_of, measure_rate
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.hex.engine import empty_stones
-from hexlit.hex.geometry import geometry
-from hexlit.hex.playout import random_games
-from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import random_planes
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
@@ -63,15 +59,13 @@ BATCHES = 8
 SAMPLED_EVERY = 0.1
 """Seconds between two readings of the process's memory; a reading takes about a millisecond."""
 
-EPSILON = 1e-9
-
 SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 """Batch sizes to choose from."""
 NEARLY = 0.95
 """Share of the best rate that counts as equally good."""
 
-WINDOW, STEPS, GAMES = 2000, 64, 2000
-"""Positions of self-play, steps on them in an epoch, and recorded games, for the loaders."""
+WINDOW, STEPS, COPIES = 2000, 64, 20
+"""Positions of self-play, steps on them in an epoch, and copies of their games in a store, for the loaders."""
 
 
 @dataclass(frozen=True)
@@ -193,10 +187,6 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
         return line_of(what, unit, profile, precision, detail="torch.compile fails here")
     times: list[float] = []
 
-    def begun(*_: Any) -> None:
-        if not times:
-            times.append(time.perf_counter())
-
     def ended(trainer: L.Trainer, *_: Any) -> None:
         synchronize(profile.device)
         times.append(time.perf_counter())
@@ -206,17 +196,16 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
         enough = config.repeats * config.seconds
         trainer.should_stop = len(counted) > config.repeats and counted[-1] - counted[0] >= enough
 
-    laps = LambdaCallback(on_train_batch_start=begun, on_train_batch_end=ended)
+    laps = LambdaCallback(on_train_epoch_start=lambda *_: times.append(time.perf_counter()), on_train_batch_end=ended)
     try:
-        with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
+        with closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
             fit(module, endless(batches), profile, [clock, laps])
     except UsageError as error:
         return line_of(what, unit, profile, precision, detail=str(error))
-    of_host = profile.device.type == "cpu"
-    peak = sampler.summary().host_bytes if of_host else peak_bytes(profile.device)
+    peak = sampler.summary().host_bytes if profile.device.type == "cpu" else peak_bytes(profile.device)
     row = clock.latest
     spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
-    whole = sum(spent.values()) or EPSILON
+    whole = sum(spent.values()) or 1.0
     parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
     fits, micro = module.micro_batch == profile.micro_batch, module.micro_batch
     rates = [profile.train_batch / (end - begin) for begin, end in pairwise(times[WARM_UP:])]
@@ -296,10 +285,9 @@ def compare_devices(subject: Subject, profiles: Sequence[DeviceProfile] = ()) ->
         batches: dict[str, Any] = {"train_batch": own.train_batch, "evaluation_batch": own.evaluation_batch}
         cpu = build_profile(AcceleratorConfig(device="cpu", threads=threads, **batches))
         profiles = [cpu] if own.device.type == "cpu" else [cpu, own]
-    lines, losses = list[Measurement](), []
+    trainee, lines, losses = positions_trainee(subject), list[Measurement](), []
     for profile in profiles:
-        lines.append(measure_own_forward(subject, profile))
-        lines.append(measure_steps(positions_trainee(subject), subject.config, profile))
+        lines += [measure_own_forward(subject, profile), measure_steps(trainee, subject.config, profile)]
         plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
         plain.apply()  # no TF32, which would disturb the comparison
         loss = loss_after(subject, plain, batches_of(subject.config.board, profile.train_batch))
@@ -333,47 +321,40 @@ def loss_after(subject: Subject, profile: DeviceProfile, batches: list[Positions
 
 def measure_loaders(subject: Subject) -> Outcome:
     """The loader of self-play's window, and that of recorded games."""
-    lines = measure_window(subject)
+    lines = measure_window(subject, window_batches(subject))
     return Outcome([*lines, measure_games(subject, lines[-1])])
 
 
 def measure_games(subject: Subject, fed: Measurement) -> Measurement:
-    """The loader of recorded games by itself, beside the training rate of `fed`.
-
-    The games are random, so longer than others, and take longer to replay.
-    """
-    size, batch = subject.config.board, subject.profile.train_batch
-    moves, lengths = np.zeros((GAMES, size * size), np.int16), np.zeros(GAMES, np.int16)
-    random_games(GAMES, 0, geometry(size), moves, empty_stones(1, size), lengths)
+    """The loader of recorded games by itself, beside the training rate of `fed`."""
     with TemporaryDirectory() as folder:
         with GameStore(Path(folder) / "games") as store:
-            for game, plies in enumerate(lengths.tolist()):
-                winner = 1 if plies % 2 else -1
-                store.append([GameRecord(game, size, False, moves[game, :plies], winner, Ending.CONNECTED)])
-        positions = GamePositions.open(store.folder, size=size, swap=False, cache=Path(folder) / "cache")
+            store.append([replace(game, game_id=number) for number, game in enumerate(played_games(subject) * COPIES)])
+        board, batch = subject.config.board, subject.profile.train_batch
+        positions = GamePositions.open(store.folder, size=board, swap=False, cache=Path(folder) / "cache")
         rows = GameRows(positions, np.arange(len(positions))).shuffled(batch=batch, seed=0, epoch=0)
         return _alone(subject, "loading recorded games", EpochDataset(rows), fed)
 
 
-def played_window(subject: Subject) -> ReplayWindow:
-    """A window of games searched without a network."""
+def played_games(subject: Subject) -> list[GameRecord]:
+    """Games searched without a network."""
     config = subject.config
     records: list[GameRecord] = []
     actor = SelfPlay(GamesSettings(config.selfplay, config.search, config.board, games=64, seed=0))
     actor.play(UniformEvaluator(), positions=WINDOW, on_games=lambda ended, counts: records.extend(ended))
-    window = ReplayWindow(config.board, False, WindowSettings(10**6))
-    window.extend(records)
-    return window
+    return records
 
 
-def measure_window(subject: Subject, data: Dataset[Any] | None = None) -> list[Measurement]:
-    """The loader of self-play's window alone, then training with it, and the share of time that waits for data.
+def window_batches(subject: Subject, steps: int = STEPS) -> EpochDataset:
+    """Batches from a window of such games."""
+    window = ReplayWindow(subject.config.board, False, WindowSettings(10**6))
+    window.extend(played_games(subject))
+    return EpochDataset(window.epoch(batch=subject.profile.train_batch, steps=steps, seed=0, epoch=0))
 
-    `data` replaces the window's batches.
-    """
+
+def measure_window(subject: Subject, data: Dataset[Any]) -> list[Measurement]:
+    """The loader of a window's batches alone, then training with it, and the share of time that waits for data."""
     profile = subject.profile
-    if data is None:
-        data = EpochDataset(played_window(subject).epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
     trainee = positions_trainee(subject, make_loader(data, profile, batch_size=None))
     fed = measure_steps(trainee, subject.config, profile)
     alone = _alone(subject, "loading", data, fed)

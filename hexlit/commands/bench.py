@@ -79,17 +79,14 @@ def measured(
 
 
 def _of_hex(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
-    import numba
     import torch
 
-    from hexlit.accelerate.profile import build_profile
     from hexlit.bench.measure import Report, Subject
+    from hexlit.commands.players import applied_profile
     from hexlit.nets.tower import build_net
     from hexlit.tasks.hex.checkpoint import load_network
 
-    profile = build_profile(settings.accelerator)
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    profile.apply()
+    profile = applied_profile(settings.accelerator)
     torch.manual_seed(0)
     if settings.checkpoint is None:
         net, size = build_net(settings.net), settings.board

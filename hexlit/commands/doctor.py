@@ -1,6 +1,5 @@
 """`hexlit doctor`: abilities of this machine, found by trying: devices, precisions, compiling, memory, versions."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -23,11 +22,8 @@ def doctor(settings: DoctorConfig) -> None:
     """Inspect the machine and print the results; failures are part of the answer."""
     from hexlit.accelerate.inspection import inspect_machine
     from hexlit.reporting.doctor import doctor_page
-    from hexlit.reporting.screen import is_screen
 
-    screen = Console(stderr=True)
-    status = screen.status("looking around")
-    with status if is_screen(screen) else nullcontext():
+    with Console(stderr=True).status("looking around") as status:
         result = inspect_machine(compile=settings.compile, fused_obstacle=fused_obstacle, on_step=status.update)
     print_results(settings, result, doctor_page(result), Console(highlight=False))
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +15,7 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Judgement, JudgingPlayer, PolicyPlayer, SearchPlayer
 from hexlit.cluster.tasks import RayTasks
 from hexlit.commands.kernels import Compiling, of_players
-from hexlit.commands.players import Evaluators, PlayerFactory
+from hexlit.commands.players import Evaluators, PlayerFactory, applied
 from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
@@ -34,34 +33,22 @@ def made_ready(config: "MatchConfig | StrengthConfig", kernels: Sequence[str]) -
     Raises:
         UsageError: the machine lacks the requested hardware; the message names it.
     """
-    profile = profile_there(elsewhere_from(config.accelerator, config.ray.device, config.ray.threads))
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    profile.apply()
+    profile = applied(profile_there(elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)))
     # One process of a host compiles; the others wait and load.
     with alone(cache_folder() / "actors.lock"), closing(Compiling(kernels)) as compiling:
         compiling.wait()
     return profile
 
 
-@dataclass(frozen=True)
-class MatchWorkerMaker:
-    """Prepares the players of a match in another process, which needs none of their files."""
-
-    config: "MatchConfig"
-    specs: Sequence[PlayerSpec]
-    networks: Mapping[str, LoadedNetwork]
-    size: int
-    at_once: int
-
-    def __call__(self) -> Callable[[Block], list[Pair]]:
-        """The function that plays a block."""
-        config = self.config
-        profile = made_ready(config, of_players(self.specs))
-        networks = {source: Evaluators(network, self.size, profile) for source, network in self.networks.items()}
-        factory = PlayerFactory(self.specs, config, self.size, networks)
-        contestants = [factory.contestant(spec) for spec in self.specs]
-        worker = MatchWorker(contestants, self.size, at_once=self.at_once, swap=config.swap)
-        return lambda block: list(worker.play(block))
+def match_worker(
+    config: "MatchConfig", specs: Sequence[PlayerSpec], networks: Mapping[str, LoadedNetwork], size: int, at_once: int
+) -> Callable[[Block], list[Pair]]:
+    """What plays a block of a match in another process, which needs none of the files of its players."""
+    profile = made_ready(config, of_players(specs))
+    evaluators = {source: Evaluators(network, size, profile) for source, network in networks.items()}
+    factory = PlayerFactory(specs, config, size, evaluators)
+    worker = MatchWorker([*map(factory.contestant, specs)], size, at_once=at_once, swap=config.swap)
+    return lambda block: list(worker.play(block))
 
 
 JudgeWith = Callable[[int], JudgingPlayer]
@@ -85,27 +72,17 @@ def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> Jud
     return judge
 
 
-@dataclass(frozen=True)
-class JudgeMaker:
-    """Makes a judge of `games` positions at a time in another process."""
-
-    network: LoadedNetwork
-    config: "StrengthConfig"
-    size: int
-    games: int
-
-    def __call__(self) -> Callable[[Batch], Judgement]:
-        """The function that judges a batch."""
-        profile = made_ready(self.config, ["search"])
-        judge = judges_here(Evaluators(self.network, self.size, profile), self.config.search, self.games)
-        return lambda batch: judge(batch[0]).judge(*batch[1:])
+def judge_there(loaded: LoadedNetwork, config: "StrengthConfig", size: int, games: int) -> Callable[[Batch], Judgement]:
+    """What judges a batch in another process, `games` positions at a time."""
+    judge = judges_here(Evaluators(loaded, size, made_ready(config, ["search"])), config.search, games)
+    return lambda batch: judge(batch[0]).judge(*batch[1:])
 
 
 class FarJudge(JudgingPlayer):
     """A judge that spreads its positions over a cluster, `games` of them at a time."""
 
     def __init__(self, jobs: RayTasks, simulations: int, games: int) -> None:
-        """`jobs` come from a `JudgeMaker`."""
+        """`jobs` come from `judge_there`."""
         self._jobs, self._simulations, self._games = jobs, simulations, games
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
@@ -122,7 +99,7 @@ def judges(config: "StrengthConfig", evaluators: Evaluators, games: int) -> Iter
     if config.where == "here":
         yield judges_here(evaluators, config.search, games)
         return
-    maker = JudgeMaker(evaluators.loaded, config, evaluators.size, games)
+    maker = partial(judge_there, evaluators.loaded, config, evaluators.size, games)
     with closing(RayTasks(config.ray, config.workers, maker, name="strength")) as jobs:
         jobs.wait()
         yield lambda simulations: FarJudge(jobs, simulations, games)

@@ -4,15 +4,17 @@ import json
 import logging
 import shlex
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from hexlit.arena.thinker import PlyReview, exact_review, review
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.thinker import PlyReview, Thinker, exact_review, review
 from hexlit.commands.composing import Composed
+from hexlit.commands.players import network_judge
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
@@ -28,6 +30,7 @@ from hexlit.reporting.games import export_page, import_page, overview_page, verd
 from hexlit.reporting.page import Page
 from hexlit.reporting.screen import Counting
 from hexlit.reporting.text import show as show_page
+from hexlit.search.config import SearchConfig
 from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for, swap_of
 from hexlit.selfplay.importing import Duplicates, import_games, verify_games
 from hexlit.selfplay.sources import GameReader
@@ -53,8 +56,10 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
         show(settings, reader)
         return True
     title, action, page = ACTIONS[settings.action]
-    importing = _interruptible(settings, composed) if settings.action == "import" else nullcontext()
-    with importing, Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
+    words = [one for one in composed.overrides if not one.startswith("action=")]
+    again, kept = f"hexlit games import {shlex.join(words)}", f"the games read are kept in {settings.target}"
+    told = says_how_to_continue("hexlit games", kept, again) if settings.action == "import" else nullcontext()
+    with told, Counting(title, reader.size, unit="bytes", console=Console(stderr=True)) as shown:
         reader.progress = lambda reader: shown.update(reader.position, reader.games)
         document = action(settings, reader)
     if settings.json:
@@ -62,12 +67,6 @@ def games(settings: "GamesConfig", composed: Composed) -> bool:
     else:
         show_page(page(document, settings.target), Console(highlight=False, soft_wrap=True))
     return bool(document.get("fine", True))
-
-
-def _interruptible(settings: "GamesConfig", composed: Composed) -> AbstractContextManager[None]:
-    given = [one for one in composed.overrides if not one.startswith("action=")]
-    kept = f"the games read are kept in {settings.target}"
-    return says_how_to_continue("hexlit games", kept, f"hexlit games import {shlex.join(given)}")
 
 
 def import_to_store(settings: "GamesConfig", reader: GameReader) -> Document:
@@ -179,11 +178,6 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
     name = settings.checkpoint or fitting_network(record.size)
     if name is None:
         raise UsageError(f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE")
-    from hexlit.accelerate.config import AcceleratorConfig
-    from hexlit.arena.thinker import Thinker
-    from hexlit.commands.players import network_judge
-    from hexlit.search.config import SearchConfig
-
     network = network_judge(name, board.size, AcceleratorConfig())
     knows_swap = network.knows_swap(board.size)
     thinker = Thinker(SearchConfig(), network.make_evaluator, knows_swap=knows_swap)

@@ -89,10 +89,10 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
     def load() -> Loaded:
         import numba
 
-        # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
-        numba.set_num_threads(1)
         with closing(Compiling(["search"])) as kernels:  # beside the import of torch
             make_evaluator, board, knows_swap = judge(settings)
+            # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
+            numba.set_num_threads(1)
             print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
             kernels.wait()
         # Policies of packaged networks have the swap in games with the rule alone: some know it and others do not.

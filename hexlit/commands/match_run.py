@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,10 +143,10 @@ def workers_elsewhere(
         yield None
         return
     from hexlit.cluster.tasks import RayTasks
-    from hexlit.commands.elsewhere import MatchWorkerMaker
+    from hexlit.commands.elsewhere import match_worker
 
     loaded = {source: evaluators.loaded for source, evaluators in factory.networks.items()}
-    maker = MatchWorkerMaker(config, factory.specs, loaded, factory.size, tournament.worker.at_once)
+    maker = partial(match_worker, config, factory.specs, loaded, factory.size, tournament.worker.at_once)
     with closing(RayTasks(config.ray, config.workers, maker, name="match")) as jobs:
         jobs.wait()
         yield jobs

@@ -94,10 +94,8 @@ def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str
     device, device_a_trial = None if free_device is None else free_device + held[1], seen.device_bytes
     resources = {"host memory": (host, seen.host_bytes), "cores": (cores, cores_a_trial)}
     trials, limit = recommended_trials(resources | {"device memory": (device, device_a_trial)})
-    basis = [
-        f"{cores} cores, {cores_a_trial:.1f} a trial",
-        f"{format_bytes(host)} of memory, {format_bytes(seen.host_bytes)} a trial",
-    ]
+    basis = [f"{cores} cores, {cores_a_trial:.1f} a trial"]
+    basis.append(f"{format_bytes(host)} of memory, {format_bytes(seen.host_bytes)} a trial")
     if device is not None and device_a_trial:
         basis.append(f"{format_bytes(device)} on devices, {format_bytes(device_a_trial)} a trial")
     return trials, limit, "; ".join(basis)

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numba
+
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Contestant, Player, PolicyPlayer, RandomPlayer, SearchPlayer
@@ -22,13 +24,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+def applied(profile: "DeviceProfile") -> "DeviceProfile":
+    """The profile, in force from now on for torch and for the kernels."""
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
+    return profile
+
+
 def applied_profile(accelerator: AcceleratorConfig) -> "DeviceProfile":
     """The profile of this machine's device, in force from now on."""
     from hexlit.accelerate.profile import build_profile
 
-    profile = build_profile(accelerator)
-    profile.apply()
-    return profile
+    return applied(build_profile(accelerator))
 
 
 class Evaluators:

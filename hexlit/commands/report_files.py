@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -19,22 +18,20 @@ from hexlit.reporting.html import render
 from hexlit.reporting.match import match_page
 from hexlit.reporting.page import PAGE_FILE, Page
 from hexlit.reporting.run import run_page
-from hexlit.reporting.run_files import RunFiles, made_of, read_run
+from hexlit.reporting.run_files import RunFiles, read_run
 from hexlit.reporting.strength import strength_page
 
 log = logging.getLogger(__name__)
 
 SWEEP, MATCH, STRENGTH, RUN = "sweep", "match", "strength", "run"
 """Kinds of folders that have reports."""
-RESULTS = {MATCH: "match.json", STRENGTH: "strength.json", RUN: "summary.json"}
-"""The results of each kind but sweeps."""
 MARKS = {
     SWEEP: ("sweep.json", "study.journal", "multirun.yaml"),
     MATCH: ("match.json", "games.csv"),
     STRENGTH: ("strength.json", "parts.json"),
-    RUN: ("metrics.csv", "phases.csv", "summary.json"),
+    RUN: ("summary.json", "metrics.csv", "phases.csv"),
 }
-"""Files that identify a folder of each kind."""
+"""Files that identify a folder of each kind; the first has its results."""
 
 
 def kind_of(folder: Path) -> str:
@@ -85,12 +82,12 @@ def write_report(
         OSError: the file cannot be written.
     """
     path, kind = Path(output or folder / PAGE_FILE), kind_of(folder)
-    unread: Sequence[str] = ()
     if kind == RUN:
-        text, unread = made_of(read_run(folder), lambda files: render(run_report(files, path, epochs, price)))
+        files = read_run(folder)
+        page, unread = run_report(files, path, epochs, price), files.unread
     else:
-        text = render(match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH)))
-    write_text_atomic(path, text)
+        page, unread = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH)), ()
+    write_text_atomic(path, render(page))
     return path, unread
 
 
@@ -123,10 +120,10 @@ def document_of(folder: Path, kind: str) -> dict[str, Any]:
     Raises:
         UsageError: it has not ended, or they cannot be read.
     """
-    document = read_json(folder / RESULTS[kind])
+    document = read_json(folder / MARKS[kind][0])
     if not document:
         command = "train" if kind == RUN else kind
-        raise UsageError(f"{folder}: has no whole {RESULTS[kind]}; continue with hexlit {command} resume={folder}")
+        raise UsageError(f"{folder}: has no whole {MARKS[kind][0]}; continue with hexlit {command} resume={folder}")
     return document
 
 
@@ -157,7 +154,7 @@ def write_comparison(
     for folder in folders:
         if kind_of(folder) != RUN:
             raise UsageError(f"runs: {folder} holds a {kind_of(folder)}; only runs are compared")
-    result = [replace(read_run(folder), folder=folder) for folder in folders]
+    result = [*map(read_run, folders)]
     several = len({files.name for files in result}) < len(result)
     runs = []
     for files in result:

@@ -1,9 +1,13 @@
 """What `hexlit report` writes and prints: pages, comparisons, and the results of a sweep."""
 
+import contextlib
+import io
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from rich.console import Console
 
@@ -12,6 +16,9 @@ from hexlit.commands.report_files import SWEEP, document_of, kind_of, newest, wr
 from hexlit.errors import UsageError
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
 from hexlit.reporting.text import show
+from hexlit.settings import require
+from hexlit.tracking.config import check_project
+from hexlit.tracking.environment import has_credentials
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import GOING_ON, read_results
 
@@ -24,8 +31,6 @@ RUNS = Path("runs")
 def report(settings: "ReportConfig") -> bool:
     """Write the requested pages, and print where they are; returns whether all of the results can be read."""
     if settings.wandb is not None:
-        from hexlit.commands.dashboard import save_dashboard
-
         save_dashboard(settings.wandb, settings.json)
         return True
     unread: Sequence[str] = ()
@@ -85,3 +90,35 @@ def watch(folder: Path, every: float, console: Console) -> None:
             if idle == (1 if results.tuned else 2):
                 return
             time.sleep(every)
+
+
+def save_dashboard(target: str, printed: bool) -> None:
+    """Save the workspace of `target`, and print where it is; with `printed` print its content and save nothing.
+
+    Raises:
+        UsageError: `target` is not ENTITY/PROJECT, a package or a key is missing, or W&B cannot be reached.
+    """
+    entity, slash, project = target.partition("/")
+    if not entity or not slash:
+        raise UsageError(f"wandb={target}: write ENTITY/PROJECT, such as wandb=my-team/hexlit")
+    check_project(f"wandb={target}: project", project)
+    require(f"wandb={target}", {"wandb_workspaces": "wandb-workspaces"}, "dashboard")
+    from hexlit.reporting.workspace import build_workspace
+
+    workspace = build_workspace(entity, project)
+    if printed:
+        print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+        return
+    import wandb
+
+    try:
+        if not has_credentials():  # W&B's client would ask for it
+            raise UsageError("no API key was found: `wandb login` or WANDB_API_KEY")
+        with contextlib.suppress(HTTPError):  # an answer, too; the client would try for minutes
+            urlopen(wandb.setup().settings.base_url, timeout=10).close()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            workspace.save()
+    except Exception as error:  # the client and the server may raise anything
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise UsageError(f"wandb={target}: not saved ({reason}); json=true shows the page here") from error
+    print(f"saved: {workspace.url}")

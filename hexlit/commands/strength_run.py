@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numba
-
 from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
 from hexlit.arena.measures import OPENING_PLIES, Network, Part, Thoroughness, measure_variant, variants
@@ -118,7 +116,6 @@ def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluato
     """
     size = settings.board or loaded.size
     profile = applied_profile(settings.accelerator)
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     evaluators, games = Evaluators(loaded, size, profile), settings.games or profile.evaluation_batch
     device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each task
     if settings.where == "here":

@@ -100,12 +100,11 @@ def _own_callbacks(settings: RunConfig) -> "list[L.Callback]":
 
     result = []
     for name, node in settings.callbacks.items():
-        key = f"callbacks.{name}._target_"
         target = node.get("_target_") if isinstance(node, dict) else None
         try:
             if not issubclass(get_class(str(target)), L.Callback):  # nothing else is ever called
                 raise TypeError("must be a subclass of lightning.Callback")
             result.append(instantiate(node))
         except Exception as error:
-            raise UsageError(f"{key}={target}: {error.__cause__ or error}") from error
+            raise UsageError(f"callbacks.{name}._target_={target}: {error.__cause__ or error}") from error
     return result

@@ -71,19 +71,18 @@ def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, s
 
     The estimate uses its own pace, without its start, for all its epochs or as far as its budgets allow.
     """
+    flops = summary["cost"]["flops"]
     phases = summary["phases"].items()
     pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name not in ONCE) / max(1, epochs)
-    rest = (trainer.max_epochs - epochs) * pace
-    further = trainer.max_epochs * pace
-    if trainer.max_seconds is not None:
-        rest = min(rest, max(0.0, trainer.max_seconds - summary["wall_seconds"]))
-        further = min(further, trainer.max_seconds)
-    flops = summary["cost"]["flops"]
-    if trainer.max_flops is not None and flops:
-        a_flop = epochs * pace / flops
-        rest = min(rest, max(0.0, trainer.max_flops - flops) * a_flop)
-        further = min(further, trainer.max_flops * a_flop)
-    return rest + seeds_left * further
+
+    def seconds_of(further: int, seconds_spent: float, flops_spent: float) -> float:
+        limits = [further * pace]
+        limits += [] if trainer.max_seconds is None else [trainer.max_seconds - seconds_spent]
+        limits += [(trainer.max_flops - flops_spent) * epochs * pace / flops] if trainer.max_flops and flops else []
+        return max(0.0, min(limits))
+
+    rest = seconds_of(trainer.max_epochs - epochs, summary["wall_seconds"], flops or 0.0)
+    return rest + seeds_left * seconds_of(trainer.max_epochs, 0.0, 0.0)
 
 
 def step_of_budget(trainer: L.Trainer) -> int:

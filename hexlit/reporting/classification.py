@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from hexlit.reporting.figures import INK, new_figure, shorten
+from hexlit.reporting.figures import INK, shorten
 from hexlit.reporting.page import Block, Column, Figure, Figures, Notes, Section, Table, table
 from hexlit.reporting.quantities import format_count, format_share
 from hexlit.reporting.run_files import RunFiles, validation_section
@@ -22,7 +22,7 @@ def draw_confusion(confusion: Mapping[str, Any]) -> Drawing:
     """Each true class's shares as shades; the `counts`, by true and chosen one of the `classes`, as numbers."""
     counts, size = np.array(confusion["counts"]), len(confusion["classes"])
     side = min(12.0, 2.0 + 0.55 * size)
-    figure = new_figure(side + 0.6, side)
+    figure = Drawing(figsize=(side + 0.6, side))
     axes = figure.add_subplot()
     axes.grid(visible=False)
     shares = counts / np.maximum(1, counts.sum(1, keepdims=True))

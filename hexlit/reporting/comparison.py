@@ -85,8 +85,7 @@ def curves(runs: Sequence[ComparedRun]) -> list[Figure]:
             figures.append(_chart(runs, f"{split}.{kind}", "epoch", named, may_be_log=True))
     for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
         if isinstance(monitor, str) and not monitor.endswith("loss"):  # losses have charts already
-            made = [_chart(runs, monitor, axis, f"{monitor} over {AXES[axis][0]}", dots=True) for axis in AXES]
-            figures += [figure for figure in made if figure.data.lines]  # type: ignore[union-attr]
+            figures += [_chart(runs, monitor, axis, f"{monitor} over {AXES[axis][0]}", dots=True) for axis in AXES]
     steps = {run.name: run.files.steps for run in runs}
     rates = {name: (numbers(one, "epoch"), numbers(one, "examples_per_second")) for name, one in steps.items()}
     return [*figures, plot("throughput", "Throughput of training", rates, y="examples a second")]

@@ -35,14 +35,9 @@ def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes
     return content.getvalue()
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of `width` by `height` inches."""
-    return Figure(figsize=(width, height), layout="constrained")
-
-
 def empty_figure(text: str) -> Figure:
     """A figure that says why there is nothing to see."""
-    figure = new_figure(8.0, 1.6)
+    figure = Figure(figsize=(8.0, 1.6))
     figure.text(0.5, 0.5, text, ha="center", va="center", color="#57606a", fontsize=10)
     return figure
 
@@ -92,9 +87,9 @@ MOST_LINES = 12
 """Most lines of one chart."""
 
 
-def draw_data(data: Chart | Spans) -> bytes:
-    """The SVG of a figure's data."""
-    return draw(draw_chart, data) if isinstance(data, Chart) else draw(draw_spans, data)
+def draw_figure(data: Chart | Spans) -> Figure:
+    """The figure of a chart or of spans."""
+    return draw_chart(data) if isinstance(data, Chart) else draw_spans(data)
 
 
 def draw_chart(data: Chart) -> Figure:
@@ -104,7 +99,8 @@ def draw_chart(data: Chart) -> Figure:
         return empty_figure("nothing was measured")
     columns = 2 if max(len(line.name) for line in lines) > 16 else min(4, len(lines))
     rows = -(-len(lines) // columns) if len(lines) > 1 else 0
-    figure = Figure(figsize=(5.2, 3.1))  # fixed margins: finding them would take as long as all the rest
+    # Fixed margins: finding them would take as long as all the rest. Matplotlib's types lack "none".
+    figure = Figure(figsize=(5.2, 3.1), layout="none")  # type: ignore[arg-type]
     figure.subplots_adjust(left=0.165 if data.y else 0.125, right=0.975, bottom=0.15, top=0.955 - 0.058 * rows)
     axes = figure.add_subplot()
     for line, colour in zip(lines, cycle(COLOURS), strict=False):
@@ -142,7 +138,7 @@ def draw_spans(data: Spans) -> Figure:
     heights = [0.24 * lanes + 0.3, *[1.15] * len(data.meters)]
     end = max(begin + length for spans in data.phases.values() for begin, length in spans)
     factor, unit = time_unit(end)
-    figure = new_figure(11.0, sum(heights) + 0.7)
+    figure = Figure(figsize=(11.0, sum(heights) + 0.7))
     plots = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for lane, (spans, colour) in enumerate(zip(data.phases.values(), cycle(COLOURS), strict=False)):
         bars = [(begin / factor, max(length, 0.0015 * end) / factor) for begin, length in spans]

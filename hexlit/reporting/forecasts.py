@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from hexlit.reporting.figures import BEST_COLOUR, INK, empty_figure, new_figure, shorten
+from hexlit.reporting.figures import BEST_COLOUR, INK, empty_figure, shorten
 from hexlit.reporting.page import STATE_COLOURS, Facts, Figure, Figures, Notes, Section, Table, table
 from hexlit.reporting.quantities import format_count, format_share, shown
 from hexlit.reporting.run_files import RunFiles, validation_section
@@ -41,7 +41,7 @@ def draw_forecasts(panels: Sequence[ForecastPanel], value: str, step: str) -> Dr
     if not panels:
         return empty_figure("there is no forecast to show")
     rows, columns = -(-len(panels) // COLUMNS), min(COLUMNS, len(panels))
-    figure = new_figure(4.6 * columns, 0.5 + 2.3 * rows)
+    figure = Drawing(figsize=(4.6 * columns, 0.5 + 2.3 * rows))
     plots = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten().tolist()
     for axes in plots[len(panels) :]:
         axes.remove()
@@ -74,7 +74,7 @@ def report_sections(files: RunFiles) -> list[Section]:
     summary, sections = files.summary, []
     if (files.folder / FIGURE).is_file():
         title = "Forecasts on the test set, their past and the truth"
-        figure = Figure("forecasts", title, (files.folder / FIGURE).read_bytes(), wide=True)
+        figure = Figure("forecasts", title, (files.folder / FIGURE).read_bytes())
         sections.append(Section("Forecasts", [Figures([figure])]))
     if summary.get("test"):
         sections.append(Section("Errors", error_tables(summary["test"])))
@@ -111,7 +111,5 @@ def _error(value: float | None) -> str:
 
 def _spread(horizons: Sequence[int]) -> list[int]:
     """At most `SHOWN_HORIZONS` horizons, including the first and the last: 1, 6, 12, 18 and 24 of 1 to 24."""
-    wanted = np.linspace(0, horizons[-1], SHOWN_HORIZONS)[1:-1]
-    between = [min(horizons, key=lambda horizon: abs(horizon - step)) for step in wanted]
-    spread = dict.fromkeys([horizons[0], *between, horizons[-1]])
-    return list(spread) if len(horizons) > SHOWN_HORIZONS else list(horizons)
+    places = np.linspace(0, len(horizons) - 1, SHOWN_HORIZONS).astype(int).tolist()
+    return [horizons[place] for place in dict.fromkeys(places)]

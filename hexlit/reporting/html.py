@@ -34,7 +34,7 @@ def _block(block: Block, place: str, rows: int | None = None) -> str:
     values: dict[str, Any] = {"block": block, "place": place, "rows": rows}
     if isinstance(block, Figures):
         drawings = [(one, drawn(one)) for one in block.figures]
-        values["pictures"] = [(one, one.wide or is_wide(picture), _source(picture)) for one, picture in drawings]
+        values["pictures"] = [(one, is_wide(picture), _source(picture)) for one, picture in drawings]
     elif isinstance(block, Boards):
         pictures = [board_picture(board, dark=True) for board in block.boards]
         values["pictures"] = [(title, _source(picture.encode())) for title, picture in pictures]
@@ -45,9 +45,9 @@ def _block(block: Block, place: str, rows: int | None = None) -> str:
 
 def drawn(figure: Figure) -> bytes:
     """The SVG of the figure."""
-    from hexlit.reporting.figures import draw_data
+    from hexlit.reporting.figures import draw, draw_figure
 
-    return figure.data if isinstance(figure.data, bytes) else draw_data(figure.data)
+    return figure.data if isinstance(figure.data, bytes) else draw(draw_figure, figure.data)
 
 
 def is_wide(picture: bytes) -> bool:

@@ -16,7 +16,6 @@ from hexlit.reporting.quantities import DASH
 MOST_GAMES = 400
 """Most games in one page."""
 _MOST_COLUMNS = 12  # players in the cross table of a terminal
-_MOST_NOTES = 5  # reasons of forfeits
 _SIGNS = {"at least": "≥ ", "at most": "≤ "}
 
 
@@ -51,9 +50,9 @@ def match_page(
     if games:
         sections.append(games_section(games, size))
     if document["forfeits"]:
-        rows = [[entry["loser"], entry["note"]] for entry in document["forfeits"]]
-        forfeits = table("Forfeits", ["loser", "reason"], rows, names=2, search=True)
-        sections.append(Section("Forfeits", [forfeits], detail=True))
+        counts = Counter((entry["loser"], entry["note"]) for entry in document["forfeits"])
+        rows = [[loser, note, f"{count:,}"] for (loser, note), count in counts.most_common()]
+        sections.append(Section("Forfeits", [table("Forfeits", ["loser", "reason", "games"], rows, names=2)]))
     columns = [Column("player", kept=True), Column("kind"), Column("source", code=True), Column("settings", code=True)]
     rows = []
     for name, spec in document["specs"].items():
@@ -71,8 +70,7 @@ def match_page(
         ("swapped", document["swaps"] / played if played and document.get("swap") else None, "share"),
         ("repeated games dropped", document["repeated"] or None, "count"),
     )
-    notes = Notes(sprt_lines(document["sprt"])), Notes(forfeit_lines(document), "problem")
-    return Page(f"Match on {size}×{size}", where, sections, (Facts(facts), *notes))
+    return Page(f"Match on {size}×{size}", where, sections, (Facts(facts), Notes(sprt_lines(document["sprt"]))))
 
 
 def ratings(document: Mapping[str, Any]) -> Table:
@@ -134,17 +132,6 @@ def sprt_lines(test: Mapping[str, Any] | None) -> list[str]:
         other = "elo0" if accepted == "elo1" else "elo1"
         decision = f"SPRT: better by {test[accepted]:g} Elo rather than {test[other]:g}"
     return [f"{decision} · {facts} · pairs lost, split, won: {', '.join(map(str, test['pairs']))}"]
-
-
-def forfeit_lines(document: Mapping[str, Any]) -> list[str]:
-    """The most frequent reasons of forfeits."""
-    forfeits = Counter((forfeit["loser"], forfeit["note"]) for forfeit in document["forfeits"])
-    lines = [
-        f"{loser} forfeited {games:,} game{'s' if games > 1 else ''}: {note}"
-        for (loser, note), games in forfeits.most_common(_MOST_NOTES)
-    ]
-    more = len(forfeits) - _MOST_NOTES
-    return lines + [f"{more} more reasons of forfeits are in match.json"] * (more > 0)
 
 
 def closest_games(games: Sequence[GameRecord], count: int) -> list[GameRecord]:

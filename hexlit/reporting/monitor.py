@@ -60,7 +60,6 @@ class ResourceDisplay(LiveDisplay):
         self._target, self._duration, self._interval = target, duration, interval
         self._started = time.monotonic()
         self._samples: list[SampleView] = []
-        self._told: set[str] = set()
 
     def __enter__(self) -> Self:
         self._started = time.monotonic()
@@ -74,9 +73,6 @@ class ResourceDisplay(LiveDisplay):
         if not self.live:
             facts = [f"{heading} {shown(getattr(sample, name), unit)}" for name, (heading, unit) in FIGURES.items()]
             self.line(f"{sample.seconds:8.1f} s  {', '.join(facts)}")
-            for line in filter(lambda line: line not in self._told, self._missing()):
-                self._told.add(line)
-                self.line(f"            {line}")
 
     def render(self) -> RenderableType:
         """The picture of this instant."""

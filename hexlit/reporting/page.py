@@ -193,8 +193,6 @@ class Figure:
     data: Chart | Spans | bytes
     file: str = ""
     """The file with the same values as JSON."""
-    wide: bool = False
-    """Whether it needs the whole width of the page."""
 
 
 Points = tuple[Sequence[float | None], Sequence[float | None]]

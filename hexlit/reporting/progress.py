@@ -4,7 +4,6 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from statistics import fmean
-from types import SimpleNamespace
 from typing import Any, Self
 
 from rich.console import Console, RenderableType
@@ -84,20 +83,18 @@ class TrainingProgress(LiveDisplay):
         self._over = True
         super().__exit__(*error)
 
-    def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
+    def phase_started(self, phase: PhaseView) -> None:
         """A phase begins; one of a later epoch ends the epoch before it."""
-        now = time.monotonic()
+        now, epoch = time.monotonic(), phase.epoch
         if epoch > self._epoch:
             self._end_epoch(epoch)
             if not self.live and (text := self.end_text()) and now >= self._next_end:
                 self._next_end = now + SECONDS_BETWEEN_LINES
                 self._tell(epoch - 1, f"took {format_duration(self._durations.get(epoch - 1))}; the run {text}")
-        unknown: dict[str, Any] = {"done": 0, "wall_seconds": 0.0, "work_seconds": None, "counts": {}, "figures": {}}
-        self._phase = SimpleNamespace(name=name, epoch=epoch, goal=goal, detail="", **unknown)
-        self._phase_first, self._phase_runs = None, True
+        self._phase, self._phase_first, self._phase_runs = phase, None, True
         self._phase_started, self._next_line = now, now + SECONDS_BETWEEN_LINES
-        if name == _UNTIMED:
-            self._tell(epoch, f"{name}: takes longer the first time, and is kept for later runs")
+        if phase.name == _UNTIMED:
+            self._tell(epoch, f"{phase.name}: takes longer the first time, and is kept for later runs")
 
     def phase_advanced(self, phase: PhaseView) -> None:
         """Show the progress of the running phase."""

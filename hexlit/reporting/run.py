@@ -181,7 +181,7 @@ def losses_section(files: RunFiles) -> Section:
 
 def time_section(files: RunFiles) -> Section:
     """The timeline, the phases, the throughput of training, and how busy the device was in the longest phases."""
-    timeline = Figure("timeline", "Phases, processors and memory over time", spans_of(files), wide=True)
+    timeline = Figure("timeline", "Phases, processors and memory over time", spans_of(files))
     totals, shares = files.totals(), numbers(files.phases, "device_utilisation")
     steps, rates = numbers(files.steps, "epoch"), numbers(files.steps, "examples_per_second")
     busy: dict[str, pages.Points] = {}
@@ -193,7 +193,6 @@ def time_section(files: RunFiles) -> Section:
         plot("throughput", "Throughput of training", {"": (steps, rates)}, y="examples a second"),
         plot("busy", "How busy the device was, by phase", busy, dashed=["training waits for data"], share=True),
     ]
-    figures = [figure for figure in figures if any(line.points for line in figure.data.lines)]  # type: ignore[union-attr]
     return Section("Time and machine", [Figures([timeline]), *phase_blocks(files), Figures(figures)])
 
 
@@ -213,13 +212,12 @@ def phase_blocks(files: RunFiles) -> list[pages.Block]:
     columns |= rates
     named = [(name, seconds[name], row) for name, row in phases.items()]
     named += [("other", whole - measured, {})] if phases and whole - measured > 0.001 * whole else []
+    named += [("all", whole, {})] if phases else []
     rows: list[list[Any]] = [
         [name, cell(length, "seconds"), shown(length / whole if whole else None, "share")]
         + [cell(row.get(key), unit) for key, unit in columns.values()]
         for name, length, row in named
     ]
-    if rows:
-        rows.append(["all", cell(whole, "seconds"), shown(1.0, "share"), *[""] * len(columns)])
     beside = {name: (row.get("work_seconds") or 0.0) - seconds[name] for name, row in phases.items()}
     lines = [
         f"{name} ran for {shown(more, 'seconds')} more, beside the other phases"

@@ -4,7 +4,7 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -81,7 +81,8 @@ def read_run(folder: Path) -> RunFiles:
         try:
             return ((folder / name).is_file() and reader(folder / name)) or {}
         except Exception as error:  # whatever a broken file makes its reader raise
-            unread.append(_unread(name, error))
+            reason = " ".join(str(error).split())[:120] or type(error).__name__
+            unread.append(f"{name} cannot be read ({reason})")
             return {}
 
     def plain(path: Path) -> Any:
@@ -91,22 +92,6 @@ def read_run(folder: Path) -> RunFiles:
     tables = {name: read(f"{name}.csv", read_columns) for name in ("metrics", "phases", "resources", "steps")}
     summary = read("summary.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
     return RunFiles(folder, summary, **tables, config=config, overrides=overrides, unread=unread)
-
-
-def made_of(files: RunFiles, make: Callable[[RunFiles], str]) -> tuple[str, Sequence[str]]:
-    """What `make` makes of the files, and what of them cannot be read.
-
-    The summary is left out where its values are of other types than those that a run writes.
-    """
-    try:
-        return make(files), files.unread
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        less = replace(files, summary={}, unread=[*files.unread, _unread("summary.json", error)])
-        return make(less), less.unread
-
-
-def _unread(name: str, error: Exception) -> str:
-    return f"{name} cannot be read ({' '.join(str(error).split())[:120] or type(error).__name__})"
 
 
 def read_columns(path: Path) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normal
 from matplotlib.figure import Figure
 
 from hexlit.reporting import figures as style
-from hexlit.reporting.figures import BEST_COLOUR, FAINT, FRONT_COLOUR, INK, empty_figure, new_figure
+from hexlit.reporting.figures import BEST_COLOUR, FAINT, FRONT_COLOUR, INK, empty_figure
 from hexlit.reporting.page import STATE_COLOURS
 
 Data = Mapping[str, Any]
@@ -38,7 +38,7 @@ def draw_history(data: Data) -> Figure:
     states, targets = data["states"], data["targets"]
     if not states:
         return empty_figure("no trial has begun")
-    figure = new_figure(6.0, 3.4 * len(targets))
+    figure = Figure(figsize=(6.0, 3.4 * len(targets)))
     for place, target in enumerate(targets, start=1):
         axes, values = figure.add_subplot(len(targets), 1, place), target["values"]
         pruned = data["pruned"] if target["name"] == data["pruned_target"] else {}
@@ -90,7 +90,7 @@ def draw_front(data: Data) -> Figure:
         return empty_figure(_NO_SUCCESS)
     across, up = data["targets"][:2]
     points = {n: (x, up["values"][n]) for n, x in across["values"].items() if n in up["values"]}
-    figure = new_figure(6.4, 4.6)
+    figure = Figure(figsize=(6.4, 4.6))
     axes = figure.add_subplot()
     front = sorted((points[number], number) for number in data["front"] if number in points)
     groups = {"beaten": [points[n] for n in points if n not in data["front"]], "front": [point for point, _ in front]}
@@ -110,7 +110,7 @@ def draw_importances(data: Sequence[Data]) -> Figure:
     known = [entry for entry in data if entry["values"]]
     if not known:
         return empty_figure("; ".join(dict.fromkeys(entry["reason"] for entry in data)) or _NO_SUCCESS)
-    figure = new_figure(6.0, (0.9 + 0.32 * max(len(entry["values"]) for entry in known)) * len(known))
+    figure = Figure(figsize=(6.0, (0.9 + 0.32 * max(len(entry["values"]) for entry in known)) * len(known)))
     for place, entry in enumerate(known, start=1):
         axes = figure.add_subplot(len(known), 1, place)
         names, shares = zip(*reversed(entry["values"].items()), strict=True)
@@ -129,7 +129,7 @@ def draw_slices(data: Data) -> Figure:
         return empty_figure(_NO_SUCCESS if parameters else _NO_PARAMETER)
     columns = min(3, len(parameters))
     rows = math.ceil(len(parameters) / columns)
-    figure = new_figure(max(5.0, 3.1 * columns), 2.7 * rows * len(targets))
+    figure = Figure(figsize=(max(5.0, 3.1 * columns), 2.7 * rows * len(targets)))
     look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1.1, "edgecolor": "#3b6fb6", "linewidth": 0.4}
     for (block, target), (place, parameter) in product(enumerate(targets), enumerate(parameters)):
         axes = figure.add_subplot(rows * len(targets), columns, block * rows * columns + place + 1)
@@ -156,7 +156,7 @@ def draw_parallel(data: Data) -> Figure:
     ends["log"] = target["direction"] == "minimize" and style.spread_out(values.values())
     stands = [*data["parameters"], {**ends, "name": target["name"], "values": values}]
     count = len(stands)
-    figure = new_figure(max(6.0, 1.45 * count), 4.4)
+    figure = Figure(figsize=(max(6.0, 1.45 * count), 4.4))
     axes = figure.add_subplot()
     paper = {"boxstyle": "square,pad=0.1", "fc": style.LABEL_PAPER, "ec": "none", "alpha": 0.75}
     at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
@@ -223,7 +223,7 @@ def draw_lines(data: Data) -> Figure:
     panels = [panel for panel in data["panels"] if panel["lines"]]
     if not panels:
         return empty_figure("no trial has reported a value")
-    figure = new_figure(6.0 if len(panels) == 1 else 5.2 * len(panels), 3.6)
+    figure = Figure(figsize=(6.0 if len(panels) == 1 else 5.2 * len(panels), 3.6))
     for place, panel in enumerate(panels, start=1):
         axes, lines = figure.add_subplot(1, len(panels), place), panel["lines"]
         faint = 0.85 if len(lines) <= 12 else 0.55 if len(lines) <= 60 else 0.3
@@ -252,7 +252,7 @@ def draw_timeline(data: Data) -> Figure:
         return empty_figure("no trial has begun")
     slots, end = max(bar["slot"] for bar in bars) + 1, max(bar["end"] for bar in bars)
     factor, unit = style.time_unit(end)
-    figure = new_figure(10.4, 1.5 + 0.42 * slots)
+    figure = Figure(figsize=(10.4, 1.5 + 0.42 * slots))
     axes = figure.add_subplot()
     for bar in bars:
         start, seconds, best = bar["start"] / factor, bar["end"] - bar["start"], bar["trial"] == data["best"]

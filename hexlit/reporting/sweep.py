@@ -23,8 +23,6 @@ FLAGS = {
     "rising": "the training loss ended 5% above its lowest stretch",
     "overfitting": "the validation loss ended 5% above its lowest stretch while the training loss fell",
 }
-INTERRUPTED = "interrupted"
-"""State of a trial that was killed with its sweep: it did not fail, and is repeated."""
 _LIVE_ROWS = 5
 
 Trial = Mapping[str, Any]
@@ -51,13 +49,9 @@ def sweep_page(
     lead = (Facts(headline_facts(document)), ranked, problems, Notes([best_line(document)]), command)
     sections = [Section("Leaderboard", [leaderboard(document, links or {}, together=together)])]
     sections += [Section("Figures", [Figures(figures)])] if figures else []
-    ended = {state: [one for one in document["failures"] if one["state"] == state] for state in ("failed", INTERRUPTED)}
-    failures = ended_badly("Trials that failed", ended["failed"])
-    sections.append(Section("Failures", [failures], detail=not ended["failed"]))
-    if ended[INTERRUPTED]:
-        line = "Killed with the sweep, through no fault of their own; a resumed sweep repeats them."
-        table_of = ended_badly("Trials that were interrupted", ended[INTERRUPTED])
-        sections.append(Section("Interrupted", [Notes([line], "quiet"), table_of]))
+    line = "Interrupted: killed with the sweep, through no fault of their own; a resumed sweep repeats them."
+    blocks: list[pages.Block] = [failures(document), Notes([line] * bool(document["counts"]["interrupted"]), "quiet")]
+    sections.append(Section("Failures and interruptions", blocks, detail=not document["failures"]))
     flagged = {flag: sorted(one["number"] for one in document["trials"] if flag in one["flags"]) for flag in FLAGS}
     rows = [[flag, FLAGS[flag], ", ".join(map(str, numbers)) or "none"] for flag, numbers in flagged.items()]
     flags = table("Sanity flags", ["flag", "meaning", "trials"], rows, names=3)
@@ -109,14 +103,15 @@ def leaderboard(document: Mapping[str, Any], links: Mapping[int, str], *, togeth
     return Table("Leaderboard", columns, rows, best=best, search=len(rows) > 1, rest=rest, empty=empty)
 
 
-def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
-    """Trials and the reasons for their ends."""
+def failures(document: Mapping[str, Any]) -> Table:
+    """Trials that failed or were interrupted, and the reasons."""
     columns = ["trial", Column("state"), Column("reason"), Column("folder", code=True, rank=1)]
     rows = [
         [str(entry["trial"]), Cell(entry["state"], state=entry["state"]), entry["reason"], entry["folder"] or DASH]
-        for entry in entries
+        for entry in document["failures"]
     ]
-    return table(caption, columns, rows, names=0, search=len(rows) > 10, rest="overall_results.json")
+    caption, rest = "Trials that failed or were interrupted", "overall_results.json"
+    return table(caption, columns, rows, names=0, search=len(rows) > 10, rest=rest)
 
 
 def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:

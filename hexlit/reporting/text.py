@@ -131,9 +131,8 @@ def as_rows(block: Table) -> tuple[list[str], list[list[Any]]]:
     """The table for programs, and for W&B: the names of its columns, and the values of its cells."""
 
     def values(column: Column, cell: Cell) -> list[Any]:
-        if isinstance(cell.value, tuple):
-            return list(cell.value if column.names else cell.value[:1])
-        return [cell.text if cell.value is None else cell.value]
+        value = cell.text if cell.value is None else cell.value
+        return [*value][: len(column.names) or 1] if isinstance(value, tuple) else [value]
 
     names = [name for column in block.columns for name in column.names or (column.heading,)]
     rows = [[value for column, cell in block.cells(row) for value in values(column, cell)] for row in block.rows]

@@ -98,10 +98,10 @@ class WandbRows(Logger):
         epoch = int(row[EPOCH])
         self.tracked.log(row | {EPOCH: epoch, self._named("step"): step}, epoch)
 
-    def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
-        if self._epoch is not None and epoch > self._epoch:
+    def phase_started(self, phase: Phase) -> None:
+        if self._epoch is not None and phase.epoch > self._epoch:
             self.tracked.flush()
-        self._epoch = epoch
+        self._epoch = phase.epoch
 
     def phase_advanced(self, phase: Phase) -> None:
         """Ignored."""

@@ -189,7 +189,7 @@ class Phase:
 class PhaseListener(Protocol):
     """Hears of phases as they happen, such as a display. An exception in it ends the run, so it should raise none."""
 
-    def phase_started(self, name: str, epoch: int, goal: float | None) -> None: ...
+    def phase_started(self, phase: Phase) -> None: ...
 
     def phase_advanced(self, phase: Phase) -> None: ...
 
@@ -229,11 +229,11 @@ class PhaseClock:
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
         """Measure the block as phase `name` of `epoch`; it holds no other phase of this clock."""
-        for listener in self.listeners:
-            listener.phase_started(name, epoch, goal)
         if self._gauge is not None:
             reset_peak(self._gauge.device)
         phase = Phase(self, name, epoch, goal)
+        for listener in self.listeners:
+            listener.phase_started(phase)
         self._book_time_between(phase.started)
         self._current = phase
         try:

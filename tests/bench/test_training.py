@@ -26,7 +26,7 @@ from hexlit.bench.training import (
     measure_batches,
     measure_games,
     measure_window,
-    played_window,
+    window_batches,
     write_accelerator,
 )
 from hexlit.errors import UsageError
@@ -149,9 +149,8 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """By a network that has much to compute."""
     net = build_net(NetConfig(channels=64, blocks=[4]))
     many = Subject(net, CONFIG, replace(profile, train_batch=256))
-    _, quick = measure_window(many)
-    data = EpochDataset(played_window(many).epoch(batch=256, steps=8, seed=0, epoch=0))
-    _, slow = measure_window(many, Slowed(data))
+    _, quick = measure_window(many, window_batches(many))
+    _, slow = measure_window(many, Slowed(window_batches(many, steps=8)))
     assert quick.load_share is not None
     assert slow.load_share is not None
     assert slow.load_share > quick.load_share

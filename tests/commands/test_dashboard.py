@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from wandb_workspaces.workspaces import Workspace
 
-from hexlit.commands import dashboard
+from hexlit.commands import report_run
 from hexlit.commands.report import main
 
 
@@ -31,12 +31,12 @@ def test_the_page_is_shown_as_json_without_a_network(capsys: pytest.CaptureFixtu
 def test_without_a_key_or_a_network_one_line_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(dashboard, "has_credentials", lambda: False)
+    monkeypatch.setattr(report_run, "has_credentials", lambda: False)
     assert main(["wandb=team/hexlit"]) == 2
     (said,) = capsys.readouterr().err.strip().splitlines()
     assert "no API key was found" in said
-    monkeypatch.setattr(dashboard, "has_credentials", lambda: True)
-    monkeypatch.setattr(dashboard, "urlopen", refused)
+    monkeypatch.setattr(report_run, "has_credentials", lambda: True)
+    monkeypatch.setattr(report_run, "urlopen", refused)
     assert main(["wandb=team/hexlit"]) == 2
     (said,) = capsys.readouterr().err.strip().splitlines()
     assert "not saved" in said
@@ -48,8 +48,8 @@ def refused(*arguments: Any, **keywords: Any) -> None:
 
 def test_with_both_it_is_saved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     saved: list[Workspace] = []
-    monkeypatch.setattr(dashboard, "has_credentials", lambda: True)
-    monkeypatch.setattr(dashboard, "urlopen", lambda *given, **named: io.BytesIO())
+    monkeypatch.setattr(report_run, "has_credentials", lambda: True)
+    monkeypatch.setattr(report_run, "urlopen", lambda *given, **named: io.BytesIO())
     monkeypatch.setattr(Workspace, "save", lambda self: saved.append(self))
     monkeypatch.setattr(Workspace, "url", "https://example.org/page")
     assert main(["wandb=team/hexlit"]) == 0

@@ -52,7 +52,6 @@ def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
         "watching process 7 every 5 s",
         "     0.0 s  cpu –, memory 100 MiB, device memory –, device busy –, processes 3",
         "     5.0 s  cpu 97%, memory 100 MiB, device memory –, device busy –, processes 1",
-        "            device memory, device busy not measured: no NVIDIA driver",
         "    10.0 s  cpu 50%, memory 100 MiB, device memory –, device busy –, processes 3",
     ]
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from hexlit.reporting.progress import TrainingProgress
-from hexlit.training.phases import PhaseClock, PhaseListener
+from hexlit.training.phases import Phase, PhaseClock, PhaseListener
 
 
 def plain() -> tuple[Console, io.StringIO]:
@@ -97,10 +97,10 @@ def test_time_left_comes_from_the_last_epochs_and_never_exceeds_max_time(monkeyp
     assert limited.seconds_left() == 50.0
     for epoch in range(3):
         for progress in (free, limited):
-            progress.phase_started("selfplay", epoch, None)
+            progress.phase_started(Phase(PhaseClock(None), "selfplay", epoch, None))
         now[0] += 10.0
     for progress in (free, limited):
-        progress.phase_started("selfplay", 3, None)
+        progress.phase_started(Phase(PhaseClock(None), "selfplay", 3, None))
     now[0] += 4.0
     assert free.seconds_left() == pytest.approx(7 * 10 - 4)
     assert limited.seconds_left() == pytest.approx(50 - 34)

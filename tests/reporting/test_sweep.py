@@ -166,11 +166,11 @@ def test_an_interrupted_trial_is_no_failure() -> None:
     entries = (trial(0, rank=1, values=[0.5]), trial(1, "interrupted", failure="interrupted with the sweep"))
     found = document(*entries)
     page = checked(render(sweep_page(found, [])))
-    assert re.search(r"Failures\s+None\.", page.text)
-    assert "through no fault of their own" in page.text
+    assert "Interrupted: killed with the sweep, through no fault of their own" in page.text
     text = printed(found, width=140)
-    assert "Trials that were interrupted" in text
-    assert "Failures" not in text
+    assert re.search(r"1\s+interrupted\s+interrupted with the sweep", text.partition("Trials that failed or were")[2])
+    only_failed = document(trial(0, rank=1, values=[0.5]), trial(1, "failed", failure="no memory"))
+    assert "no fault of their own" not in printed(only_failed, width=140)
 
 
 def texts(svg: bytes) -> list[str]:
