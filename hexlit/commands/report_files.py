@@ -78,16 +78,20 @@ def write_report(
         The file, and what of the run's files cannot be read, one line each.
 
     Raises:
-        UsageError: the folder holds nothing with a report.
+        UsageError: the folder holds nothing with a report, or `summary.json` has values of other types.
         OSError: the file cannot be written.
     """
     path, kind = Path(output or folder / PAGE_FILE), kind_of(folder)
     if kind == RUN:
         files = read_run(folder)
-        page, unread = run_report(files, path, epochs, price), files.unread
+        try:
+            text, unread = render(run_report(files, path, epochs, price)), files.unread
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise UsageError(f"{folder}: summary.json holds values that no run writes ({error})") from error
     else:
-        page, unread = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH)), ()
-    write_text_atomic(path, render(page))
+        page = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH))
+        text, unread = render(page), ()
+    write_text_atomic(path, text)
     return path, unread
 
 

@@ -1,5 +1,6 @@
 """Reports beside what they are about: which folder holds what, and that a report never fails a run."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,21 @@ def test_files_that_cannot_be_read_are_named_and_give_exit_code_1(capsys: pytest
         assert line.startswith(f"a: {name} cannot be read")
         assert line.removeprefix("a: ") in text
     assert "has not ended" not in text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"epochs": "x"}, {"strength": [0.5]}, {"memory": 3}, {"wall_seconds": "long"}, {"phases": {"training": [1]}}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_values_of_another_type_are_refused_in_one_line(
+    wrong: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = make_run(Path("a")) / "summary.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | wrong))
+    assert main(["report", "a"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("hexlit report: a: summary.json ")
 
 
 @pytest.mark.row("F13")
