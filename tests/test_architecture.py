@@ -91,7 +91,7 @@ CODE_LINES = {
     "bench": 699,
     "api": 700,
     "web": 934,
-    "cluster": 299,
+    "cluster": 300,
     "planning": 98,
     "tracking": 348,
     "testing": 169,

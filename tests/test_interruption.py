@@ -50,7 +50,7 @@ def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsy
 @pytest.mark.parametrize(
     ("place", "arguments", "again"),
     [
-        ("hexlit.commands.train.train_kept", ["train", "hydra.run.dir=my run"], "hexlit train 'resume=my run'"),
+        ("hexlit.commands.train.train_in_folder", ["train", "hydra.run.dir=my run"], "hexlit train 'resume=my run'"),
         (
             "hexlit.commands.match_run.play",
             ["match", "players=[random,solver]", "board=3", "hydra.run.dir=m"],

@@ -29,7 +29,7 @@ from hexlit.accelerate.host import free_host_bytes, processor_identity, total_ho
 from hexlit.accelerate.machine import Nvml, recommended_trials
 from hexlit.accelerate.memory import total_and_free_bytes
 from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16, inference_dtype, training_precision
-from hexlit.accelerate.profile import kept_settings
+from hexlit.accelerate.profile import restored_settings
 
 TRIAL = {"host_bytes_a_trial": 3 * 2**29, "device_bytes_a_trial": 2 * 2**30}
 """Size of a trial that the advice assumes."""
@@ -146,7 +146,7 @@ def inspect_device(
         try:
             facts[name] = question()
         except Exception as error:
-            facts[name], reasons[name] = None, said(error)
+            facts[name], reasons[name] = None, error_line(error)
         if name in ("smoke", "fused") and facts[name] is not None:  # an obstacle, or an empty text
             reasons |= {name: facts[name]} if facts[name] else {}
             facts[name] = not facts[name]
@@ -303,11 +303,11 @@ def hardware_support(precision: str, device: torch.device) -> tuple[bool | None,
         if device.type == "cpu":
             return cpu_has_bf16() if precision == "bf16" else bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()), ""
     except Exception as error:
-        return None, said(error)
+        return None, error_line(error)
     return None, "macOS does not tell"
 
 
-def said(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """The first line of an error, at most 200 characters, with its kind."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
@@ -318,7 +318,7 @@ def _tried(names: Sequence[str], probe: Callable[[], tuple[Values, str]]) -> Val
     try:
         values, wrong = probe()
     except Exception as error:
-        return _untried(names, said(error)) | {"works": False}
+        return _untried(names, error_line(error)) | {"works": False}
     return {"works": not wrong, **values, "reasons": {"works": wrong} if wrong else {}}
 
 
@@ -370,7 +370,7 @@ def _gradients(net: nn.Module) -> Tensor:
 @contextmanager
 def _full_fp32() -> Iterator[None]:
     """Products and convolutions in all 23 bits, whatever the setting of the process."""
-    with kept_settings():
+    with restored_settings():
         torch.set_float32_matmul_precision("highest")
         torch.backends.cudnn.allow_tf32 = False
         yield

@@ -116,7 +116,7 @@ class DeviceProfile:
 
 
 @contextmanager
-def kept_settings() -> Iterator[None]:
+def restored_settings() -> Iterator[None]:
     """Restore, at the end of the block, all settings of `DeviceProfile.apply`, and the threads of Numba.
 
     The memory cap of a device stays: torch has no way to ask for it.

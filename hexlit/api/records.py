@@ -279,10 +279,10 @@ def match(
     named = given.items() or [("", one) for one in players]
     lines = [name + (one.player() if isinstance(one, Model) else one) for name, one in named]
     argv = [f"players=[{','.join(map(quoted, lines))}]", *overrides(arguments, settings)]
-    from hexlit.commands.match_run import play_match
+    from hexlit.commands.match_run import run_match
 
     with console_for(quiet) as console, called("match", MatchConfig, argv, prepare=prepared) as command:
-        return Match(play_match(*command, console))
+        return Match(run_match(*command, console))
 
 
 def load(where: str | Path) -> Run | Sweep | Match | Model:

@@ -161,9 +161,10 @@ class RayTasks:
     def _told_as(self, error: Exception) -> Exception:
         """The error to raise for `error`: an error of the work unchanged, one of Ray in one line."""
         exceptions = self._ray.exceptions
-        if isinstance(error, exceptions.RayTaskError):
+        full = isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError)
+        if isinstance(error, exceptions.RayTaskError) and not full:
             cause = error.cause if isinstance(error.cause, Exception) else error
             return UsageError(f"{self._name} on Ray: {cause}") if isinstance(cause, UsageError) else cause
-        if isinstance(error, exceptions.RayError | exceptions.OutOfDiskError | exceptions.ObjectStoreFullError):
+        if isinstance(error, exceptions.RayError) or full:
             return UsageError(f"{self._name} on Ray, with ray.retries={self._config.retries}: {first_words(error)}")
         return error

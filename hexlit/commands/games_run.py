@@ -14,7 +14,7 @@ from rich.console import Console
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.thinker import PlyReview, Thinker, exact_review, review
 from hexlit.commands.composing import Composed
-from hexlit.commands.players import network_judge
+from hexlit.commands.players import networks_by_board
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
@@ -178,7 +178,7 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
     name = settings.checkpoint or fitting_network(record.size)
     if name is None:
         raise UsageError(f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE")
-    network = network_judge(name, board.size, AcceleratorConfig())
+    network = networks_by_board(name, board.size, AcceleratorConfig())
     knows_swap = network.knows_swap(board.size)
     thinker = Thinker(SearchConfig(), network.make_evaluator, knows_swap=knows_swap)
     thinker.prepare(board.size, swap=board.swap and knows_swap)

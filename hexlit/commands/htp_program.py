@@ -130,9 +130,9 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
     if settings.player == "network":
-        from hexlit.commands.players import network_judge
+        from hexlit.commands.players import networks_by_board
 
-        result = network_judge(settings.checkpoint, settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator)
+        result = networks_by_board(settings.checkpoint, settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator)
         return result.make_evaluator, result.size, result.knows_swap(result.size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:

@@ -97,7 +97,7 @@ def untouched_process() -> Iterator[None]:
     import numpy as np
     import torch
 
-    from hexlit.accelerate.profile import kept_settings
+    from hexlit.accelerate.profile import restored_settings
 
     draws = random.getstate(), np.random.get_state()  # noqa: NPY002  # the global one it is
     main = vars(sys.modules["__main__"])
@@ -105,7 +105,7 @@ def untouched_process() -> Iterator[None]:
     main["__spec__"] = None
     main.pop("__file__", None)
     try:
-        with patch.dict(os.environ), quiet_imports(), kept_settings(), torch.random.fork_rng(devices=()):
+        with patch.dict(os.environ), quiet_imports(), restored_settings(), torch.random.fork_rng(devices=()):
             yield
     finally:
         main.update(kept)

@@ -91,4 +91,4 @@ def quoted_players(argument: str) -> str:
     return f"players=[{','.join(quoted(word) if '=' in word and word[0] not in QUOTES else word for word in words)}]"
 
 
-main = command("match", MatchConfig, "match_run:play_match", prepare=arguments, whole=True)
+main = command("match", MatchConfig, "match_run:run_match", prepare=arguments, whole=True)

@@ -41,7 +41,7 @@ FILES = ("match.json", "games.csv", "games.sgf")
 GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", "board")
 
 
-def play_match(settings: "MatchConfig", composed: Composed, console: Console | None = None) -> Path:
+def run_match(settings: "MatchConfig", composed: Composed, console: Console | None = None) -> Path:
     """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
     console = console or Console(highlight=False, stderr=settings.json)
     refuse_unused(settings, composed.overrides)
@@ -69,7 +69,7 @@ def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
 
 
 def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed, console: Console) -> None:
-    """As `play_match`, once the settings are kept in its folder."""
+    """As `run_match`, once the settings are kept in its folder."""
     folder = composed.folder
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"

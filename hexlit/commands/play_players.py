@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hexlit.arena.player_spec import PlayerSpec, parse_player
 from hexlit.arena.players import Player
-from hexlit.commands.players import PlayerFactory, network_judge
+from hexlit.commands.players import PlayerFactory, networks_by_board
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import GameBoard
@@ -73,7 +73,7 @@ def network_offer(settings: "PlayConfig", name: str, checkpoint: str | None, boa
 
     None stands for the packaged networks: on each board the one that fits it.
     """
-    make_evaluator, size, knows_swap = network_judge(checkpoint, board, settings.accelerator)
+    make_evaluator, size, knows_swap = networks_by_board(checkpoint, board, settings.accelerator)
     if checkpoint is None:
         networks = [f"{one} to {largest_board(one)} rows" for one in packaged_by_board()]
         title = f"network {', '.join(networks)} and above"

@@ -56,8 +56,8 @@ class Evaluators:
         return self._built[batch]
 
 
-class NetworkJudge(NamedTuple):
-    """A network for players who move one game at a time, or several for boards of different sizes."""
+class NetworksByBoard(NamedTuple):
+    """Evaluators for any size of board: of one network, or of the packaged one that fits each."""
 
     make_evaluator: "MakeEvaluator"
     size: int
@@ -66,7 +66,7 @@ class NetworkJudge(NamedTuple):
     """Rows of the board -> whether the network for it was trained with the swap rule."""
 
 
-def network_judge(checkpoint: str | None, board: int, accelerator: AcceleratorConfig) -> NetworkJudge:
+def networks_by_board(checkpoint: str | None, board: int, accelerator: AcceleratorConfig) -> NetworksByBoard:
     """The network of `checkpoint` for every board; None is the packaged network that fits each, `board` rows first.
 
     Raises:
@@ -90,7 +90,7 @@ def network_judge(checkpoint: str | None, board: int, accelerator: AcceleratorCo
 
     size = board if checkpoint is None else network_for(board).size
     network_for(size)
-    return NetworkJudge(make, size, lambda rows: network_for(rows).swap)
+    return NetworksByBoard(make, size, lambda rows: network_for(rows).swap)
 
 
 TIMEOUTS = {"start_timeout": 30.0, "move_timeout": 60.0}

@@ -14,6 +14,6 @@ COMMANDS: dict[str, str] = {
     "plan": "hours and cost of a recipe on machines one does not have, from measured rates",
     "doctor": "tries this machine: devices, precisions, compiling, memory",
     "monitor": "watch a run from outside: processor, memory, device; how many fit side by side",
-    "report": "the results of a sweep, finished or still running: leaderboard, figures",
+    "report": "the page of a run, match, strength run or sweep, or of runs side by side",
 }
 """Name of a command, whose module has `main(argv) -> exit code` -> one line of help."""

@@ -82,7 +82,7 @@ def train(composed: Composed) -> None:
         where = f"{'begins' if settings.resume is None else 'continues'} in {os.path.relpath(folder)}; loading PyTorch"
         print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
     with resumable("hexlit train", folder):
-        train_kept(settings, composed, started=began)
+        train_in_folder(settings, composed, started=began)
 
 
 def refuse_sweep(settings: RunConfig, composed: Composed, right: str) -> None:
@@ -102,7 +102,7 @@ def refuse_without_effect(settings: RunConfig, composed: Composed) -> None:
             raise UsageError(f"{override}: {settings.without_effect[section]}")
 
 
-def train_kept(
+def train_in_folder(
     settings: RunConfig, composed: Composed, *, console: "Console | None" = None, started: float | None = None
 ) -> None:
     """Train in the folder of `composed`, and save its settings there; see `train_task`.

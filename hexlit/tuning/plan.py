@@ -128,7 +128,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     refuse_password_in(list(OmegaConf.to_container(config.hydra.overrides.hydra, resolve=False)))  # type: ignore[arg-type]
     command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
-    folder, study_name = find_place(config, sweeper, judged, hydra_overrides, command)
+    folder, study_name = find_folder(config, sweeper, judged, hydra_overrides, command)
     sweeper.storage = absolute(sweeper.storage)
     return Plan(
         folder=folder,
@@ -229,7 +229,7 @@ def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
     return [override for override in overrides if not dropped(override)]
 
 
-def find_place(
+def find_folder(
     config: DictConfig,
     settings: OptunaSweeperConf,
     judged: SweepConfig,

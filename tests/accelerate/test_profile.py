@@ -11,7 +11,7 @@ from hexlit.accelerate import device as device_module
 from hexlit.accelerate import precision, profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import inference_dtype, training_precision
-from hexlit.accelerate.profile import DeviceProfile, build_profile, every_profile, kept_settings
+from hexlit.accelerate.profile import DeviceProfile, build_profile, every_profile, restored_settings
 from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
@@ -273,7 +273,7 @@ def test_what_a_profile_sets_is_put_back_also_after_an_error() -> None:
     chosen = AcceleratorConfig(device="cpu", threads=1, matmul_precision="medium", deterministic=True)
 
     def fail() -> None:
-        with kept_settings():
+        with restored_settings():
             build_profile(chosen).apply()
             numba.set_num_threads(1)
             assert settings() != before

@@ -13,7 +13,7 @@ from hexlit.api.boards import Search
 from hexlit.api.runs import Model
 from hexlit.commands import export
 from hexlit.commands.htp_program import HtpConfig, judge
-from hexlit.commands.players import network_judge
+from hexlit.commands.players import networks_by_board
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.nets.test_evaluator import plain, random_positions
 from tests.tasks.hex.stand_ins import put_networks
@@ -43,7 +43,7 @@ def expected(name: str, size: int) -> Any:
 
 @pytest.mark.row("F20")
 def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
-    found = network_judge(None, 5, EAGER)
+    found = networks_by_board(None, 5, EAGER)
     for size, name in ((5, "hexlit:small"), (9, "hexlit:medium"), (15, "hexlit:medium"), (6, "hexlit:small")):
         with caplog.at_level(logging.WARNING, "hexlit.commands"):
             evaluator = found.make_evaluator(size, False, 1)

@@ -94,13 +94,13 @@ class SelfPlayDataModule(HexDataModule):
     def train_dataloader(self) -> DataLoader[Any]:
         """Play an epoch's games; then batches from the window, in proportion to the new positions."""
         assert self.trainer is not None
-        epoch = self.trainer.current_epoch
-        if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
+        epoch, last = self.trainer.current_epoch, self.trainer.max_epochs or math.inf
+        if self.trainer.should_stop or epoch >= last:  # Lightning asks once more, and reads nothing
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
             return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
         with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
             counts = self._play(epoch, phase)
-        if epoch + 1 < (self.trainer.max_epochs or 10**9):
+        if epoch + 1 < last:
             self.rounds.start_async(self._weights(), epoch, self._past(epoch + 1))
         # Whole games exceed the number by a varying amount.
         new = min(counts.positions + counts.renewed, self.config.positions)

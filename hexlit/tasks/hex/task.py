@@ -58,7 +58,7 @@ IsDue = Callable[[L.Trainer], bool]
 """Whether the epoch that ends now is measured."""
 
 
-class StrengthMeasure(Protocol):
+class StrengthAndKernels(Protocol):
     """What measures the network, against the exact truth too, and compiles the kernels of the run.
 
     It is given to the task, as code that learns must not reach the truth.
@@ -80,10 +80,10 @@ class StrengthMeasure(Protocol):
         """Comes right before each evaluation."""
 
     def summary(self) -> Mapping[str, float]:
-        """Seconds of compiling."""
+        """Seconds of compiling kernels: `first_seconds`, `beside_seconds`, `waited_seconds`."""
 
     def close(self) -> None:
-        """End them."""
+        """End what still compiles."""
 
 
 class HexTask(ShownTask):
@@ -107,11 +107,11 @@ class HexTask(ShownTask):
     module: HexModule
     data: HexDataModule
 
-    def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthMeasure) -> None:
+    def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels) -> None:
         """Output goes to `console`."""
         super().__init__(config, console)
         self._strength = strength
-        self._closing: list[StrengthMeasure | HexDataModule] = [strength]
+        self._closing: list[StrengthAndKernels | HexDataModule] = [strength]
 
     def set_up(self, session: Session) -> None:
         config, profile = self.config, session.profile
