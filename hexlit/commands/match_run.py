@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numba
 from rich.console import Console
 
 from hexlit.accelerate.host import usable_cores
@@ -26,6 +25,7 @@ from hexlit.commands.report_files import games_of, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
+from hexlit.hex.jit import use_threads
 from hexlit.reporting.board_svg import moves_svg
 from hexlit.reporting.match import match_page, ratings
 from hexlit.reporting.screen import Counting, Waiting
@@ -154,7 +154,7 @@ def workers_elsewhere(
 
 def set_up(config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path) -> tuple[Tournament, PlayerFactory]:
     """The tournament with its openings and the games already in the folder, and the factory of the players."""
-    numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
+    use_threads(config.accelerator.threads or usable_cores())
     factory = PlayerFactory(specs, config, config.board)
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
     openings = balanced_openings(factory.size, config.pairs, plies, config.seed, balanced=balanced)

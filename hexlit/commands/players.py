@@ -7,12 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
-
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import Contestant, Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
+from hexlit.hex.jit import use_threads
 from hexlit.tasks.hex.packaged import fitting_network, largest_board
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 
 def applied(profile: "DeviceProfile") -> "DeviceProfile":
     """The profile, in force from now on for torch and for the kernels."""
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    use_threads(profile.threads)
     profile.apply()
     return profile
 
