@@ -21,7 +21,7 @@ from hexlit.commands.composing import is_sweep
 from hexlit.commands.in_process import called, composed_with_hydra, quiet_imports, settings_of, untouched_process
 from hexlit.commands.predict import task_of
 from hexlit.commands.tasks import part_of
-from hexlit.commands.train import refuse_sweep, refuse_without_effect, train_in_folder, whole_arguments
+from hexlit.commands.train import refuse_sweep, refuse_unfit, train_in_folder, whole_arguments
 from hexlit.errors import UsageError
 from hexlit.files import read_json
 from hexlit.hex.board import GameBoard
@@ -273,7 +273,7 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
     argv = overrides(arguments, settings)
     with console_for(quiet) as console, called("train", RunConfig, argv, prepare=whole_arguments) as (chosen, command):
         refuse_sweep(chosen, command, "hexlit.sweep")
-        refuse_without_effect(chosen, command)
+        refuse_unfit(chosen, command)
         train_in_folder(chosen, command, console=console)
         return Run(command.folder)
 

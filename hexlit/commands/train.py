@@ -65,8 +65,7 @@ def train(composed: Composed) -> None:
     if composed.is_job or ticket is not None:  # the sweep's results include refused ones
         settings_writer(composed)()
     settings = typed(composed.config, RunConfig)
-    refuse_without_effect(settings, composed)
-    settings.check_installed()
+    refuse_unfit(settings, composed)
     if ticket is not None:
         devices = settings.accelerator.devices
         if (devices or 1) > 1 or ranks().several:
@@ -94,8 +93,9 @@ def refuse_sweep(settings: RunConfig, composed: Composed, right: str) -> None:
             raise UsageError(f"{what}: a sweep is run by {right}")
 
 
-def refuse_without_effect(settings: RunConfig, composed: Composed) -> None:
-    """Refuse overrides without effect under the other settings."""
+def refuse_unfit(settings: RunConfig, composed: Composed) -> None:
+    """Refuse overrides without effect under the other settings, and a task whose packages are missing."""
+    settings.check_installed()
     for override in composed.overrides:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]
         if section in settings.without_effect:
