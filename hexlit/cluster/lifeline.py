@@ -19,8 +19,6 @@ from typing import Any
 VARIABLE = "HEXLIT_LIFELINE"
 """Environment variable with the number of the child's end of the pipe."""
 
-_LONGEST_QUOTE = 300
-
 
 class Child(subprocess.Popen[bytes]):
     """A program that leads a process group of its own; one of hexlit's ends with this process, however that ends.
@@ -82,7 +80,7 @@ def how_ended(code: int | None) -> str:
 def last_line(output: bytes | Path) -> str:
     """The beginning of the last line of an output, or of a file with it, that is not blank; empty if there is none."""
     text = (output.read_bytes() if isinstance(output, Path) else output).decode(errors="replace")
-    return next((line.strip()[:_LONGEST_QUOTE] for line in reversed(text.split("\n")) if line.strip()), "")
+    return next((line.strip()[:300] for line in reversed(text.split("\n")) if line.strip()), "")
 
 
 def end_with_parent() -> None:

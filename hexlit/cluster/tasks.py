@@ -166,5 +166,6 @@ class RayTasks:
             cause = error.cause if isinstance(error.cause, Exception) else error
             return UsageError(f"{self._name} on Ray: {cause}") if isinstance(cause, UsageError) else cause
         if isinstance(error, exceptions.RayError) or full:
-            return UsageError(f"{self._name} on Ray, with ray.retries={self._config.retries}: {first_words(error)}")
+            why = "an object store is full" if full else f"lost with ray.retries={self._config.retries}"
+            return UsageError(f"{self._name} on Ray: {why} ({first_words(error)})")
         return error

@@ -54,7 +54,7 @@ def test_a_share_that_is_lost_again_and_again_ends_the_run_in_one_line(cluster: 
     players = RayPlayers(PLACE, 1, RayConfig(address=cluster.address, retries=2))
     try:
         players.prepare()
-        with pytest.raises(UsageError, match=r"^self-play on Ray, with ray.retries=2: "):
+        with pytest.raises(UsageError, match=r"^self-play on Ray: lost with ray.retries=2 "):
             played(players, 10, b"die")
     finally:
         players.close()

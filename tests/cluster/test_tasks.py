@@ -51,7 +51,7 @@ def test_a_job_whose_process_is_lost_is_done_again_until_it_is_named(ray: FakeRa
     ray.losses = {1, 3, 4}
     assert list(jobs([1])) + list(jobs([2])) + list(jobs([3])) == [1, 4, 9]
     ray.losses = set(range(100))
-    with pytest.raises(UsageError, match=r"^squares on Ray, with ray.retries=2: "):
+    with pytest.raises(UsageError, match=r"^squares on Ray: lost with ray.retries=2 "):
         list(jobs([4]))
     jobs.close()
 
