@@ -167,11 +167,12 @@ class Stored:
         return notebook(import_page(self.account, str(self.folder)))
 
 
-def games(*sources: str | Path) -> Games:
+def games(source: str | Path, *sources: str | Path) -> Games:
     """Read games: files of any format that hexlit knows, stores, the games of a run, and folders of these.
 
     Args:
-        sources: paths; a run's are in `run.games`.
+        source: a path; that of a run's games is `run.games`.
+        sources: further ones.
 
     Raises:
         UsageError: a path does not exist, or has no games.
@@ -185,7 +186,7 @@ def games(*sources: str | Path) -> Games:
     >>> games[0].board(2).names
     ['c3', 'b3']
     """
-    return Games([Path(source) for source in sources])
+    return Games([Path(one) for one in (source, *sources)])
 
 
 class Match:

@@ -317,7 +317,7 @@ class Sweep:
 
     @property
     def pruned(self) -> DataFrame:
-        """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
+        """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `saved_seconds`, `why`."""
         rows = pruned_trials(self.results)
         return frame(rows, None if rows else PRUNED)
 
