@@ -28,7 +28,14 @@ from hexlit.files import replacing
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
 from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.optimizer import RunningAverage, adapt_state, build_optimizer, learning_rate_factor, scaled_lr
+from hexlit.training.optimizer import (
+    FlatParameters,
+    RunningAverage,
+    adapt_state,
+    build_optimizer,
+    learning_rate_factor,
+    scaled_lr,
+)
 from hexlit.training.usage import StepClock
 
 log = logging.getLogger(__name__)
@@ -150,9 +157,8 @@ class TrainedModule(L.LightningModule):
         self.learning_rate = float(optimizer.param_groups[0]["lr"])
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
         if self.average is not None:
-            self.average.update(self.net)
-        named = {f"train.{name}": value for name, value in losses.items()}
-        self.log_dict(named, on_step=False, on_epoch=True, batch_size=whole_size(self, batch))
+            self.average.update()
+        self._add_losses(losses, whole_size(self, batch))
         self.clock.end("update")
         return losses
 
@@ -173,7 +179,7 @@ class TrainedModule(L.LightningModule):
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the norm of the unscaled gradient, and keep the weights where it is not finite."""
-        parameters = [p for p in self.net.parameters() if p.grad is not None]
+        parameters = [p for group in self.flat.groups for p in group if p.grad is not None]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         finite = norm.isfinite()
         self.skipped_steps = self.skipped_steps.to(norm.device) + (~finite)
@@ -197,6 +203,8 @@ class TrainedModule(L.LightningModule):
         """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank draws differently."""
         torch.manual_seed(self._first_seed + self.current_epoch + self.ranks.rank * 2**32)
         self.skipped_steps = torch.zeros(())
+        self._totals: dict[str, Any] = {}
+        self._examples = 0
 
     def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
         """This rank's part of a batch; the whole batch with a single rank."""
@@ -218,7 +226,10 @@ class TrainedModule(L.LightningModule):
     def configure_optimizers(self) -> Any:
         """The configured optimizer, its learning rate following the progress of the run."""
         lr = scaled_lr(self.optimizer_config, self.profile.train_batch)
-        optimizer = build_optimizer(self.optimizer_config, self.net, fused=self.profile.fused_optimizer, lr=lr)
+        self.flat = FlatParameters(self.net, by_parameter=self.optimizer_config.name == "adafactor")
+        if self.average is not None:
+            self.average.follow(self.net, self.flat)
+        optimizer = build_optimizer(self.optimizer_config, self.flat, fused=self.profile.fused_optimizer, lr=lr)
         factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer, self.current_epoch))
         return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
 
@@ -265,8 +276,17 @@ class TrainedModule(L.LightningModule):
             with torch.autocast(self.device.type, enabled=False):
                 self.manual_backward(losses["loss"] * share)
             self.clock.end("backward")
-        all_reduce([*(p.grad for p in self.net.parameters() if p.grad is not None), *sums.values()])
+        all_reduce([*self.flat.gradients(), *sums.values()])
         return sums
+
+    def _add_losses(self, losses: Mapping[str, Tensor], examples: int) -> None:
+        """Add the losses of a step to those of the epoch; the last step logs their means as `train.*`."""
+        for name, value in losses.items():
+            self._totals[name] = self._totals.get(name, 0.0) + value * examples
+        self._examples += examples
+        if self.trainer.is_last_batch:
+            means = {f"train.{name}": total / self._examples for name, total in self._totals.items()}
+            self.log_dict(means, on_step=False, on_epoch=True, batch_size=1)
 
     def _micro_batches(self, batch: Any, whole: int) -> Iterator[Any]:
         """Parts of at most `micro_batch` examples. Every rank has equally many: their statistics cover all ranks."""

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -16,42 +16,116 @@ MOMENTUM = 0.9
 """Default momentum."""
 
 
-def build_optimizer(config: OptimizerConfig, net: nn.Module, *, fused: bool, lr: float) -> Optimizer:
-    """The optimizer over the parameters of `net`, with the rate `lr`.
+class FlatParameters:
+    """The trained parameters of a network, stored in two flat tensors: those that decay, and the others.
+
+    The parameters become views into these tensors and keep their memory layout. An update, the clipping before it and
+    the average after it are then a few kernels, however many parameters there are.
+
+    Attributes:
+        parts: the parameters of each flat tensor.
+        flat: the flat tensors `[N]`; one without parameters is left out.
+        groups: what the optimizer updates: the flat tensors, or each parameter.
+    """
+
+    def __init__(self, net: nn.Module, *, by_parameter: bool = False) -> None:
+        """Move the parameters of `net`, which stays on its device from now on."""
+        trained = [p for p in net.parameters() if p.requires_grad]
+        parts = [p for p in trained if p.ndim > 1], [p for p in trained if p.ndim <= 1]
+        self.parts = [part for part in parts if part]
+        self.flat = [nn.Parameter(_joined(part)) for part in self.parts]
+        self.by_parameter = by_parameter
+        self.groups = self.parts if by_parameter else [[flat] for flat in self.flat]
+        for flat, part in zip(self.flat, self.parts, strict=True):
+            for parameter, view in zip(part, _views(flat.detach(), part), strict=True):
+                parameter.data = view
+
+    def gradients(self) -> list[Tensor]:
+        """The gradients for the optimizer; those of the parameters move to the flat tensors, a missing one as zeros."""
+        if not self.by_parameter:
+            for flat, part in zip(self.flat, self.parts, strict=True):
+                flat.grad = _joined([torch.zeros_like(p) if p.grad is None else p.grad for p in part])
+                for parameter in part:
+                    parameter.grad = None
+        return [p.grad for group in self.groups for p in group if p.grad is not None]
+
+    def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
+        """The state of an optimizer of the flat tensors, by parameter; its tensors are views."""
+        state, groups = dict[int, Any](), []
+        for number, (part, group) in enumerate(zip(self.parts, saved["param_groups"], strict=True)):
+            groups.append({**group, "params": list(range(len(state), len(state) + len(part)))})
+            names = saved["state"].get(number, {})
+            by_parameter = [dict[str, Any]() for _ in part]
+            for name, value in names.items():
+                flat = isinstance(value, Tensor) and value.ndim == 1
+                for own, one in zip(by_parameter, _views(value, part) if flat else [value] * len(part), strict=True):
+                    own[name] = one
+            state |= dict(zip(groups[-1]["params"], by_parameter, strict=True))
+        return {"state": state, "param_groups": groups}
+
+    def join_state(self, saved: dict[str, Any]) -> dict[str, Any]:
+        """The inverse of `split_state`, for tensors of any layout."""
+        state, groups = dict[int, Any](), [group for group in saved["param_groups"] if group["params"]]
+        for number, (part, group) in enumerate(zip(self.parts, groups, strict=True)):
+            own = [saved["state"].get(place, {}) for place in group["params"]]
+            for name, value in own[0].items():
+                if isinstance(value, Tensor) and name != "step":
+                    value = torch.empty(sum(p.numel() for p in part), dtype=value.dtype)
+                    for view, one in zip(_views(value, part), own, strict=True):
+                        view.copy_(one[name])
+                state.setdefault(number, {})[name] = value
+        return {"state": state, "param_groups": [{**one, "params": [i]} for i, one in enumerate(groups)]}
+
+
+def _joined(tensors: Sequence[Tensor]) -> Tensor:
+    """The elements of `tensors` in the order of their memory, which must have no gaps, as a new tensor `[N]`."""
+    return torch.cat([tensor.detach().as_strided((tensor.numel(),), (1,)) for tensor in tensors])
+
+
+def _views(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
+    """Views into `flat` `[N]`, one after the other, with the shapes and layouts of `like`."""
+    parts = torch.split(flat, [one.numel() for one in like])
+    return [part.as_strided(one.shape, one.stride()) for part, one in zip(parts, like, strict=True)]
+
+
+def build_optimizer(config: OptimizerConfig, parameters: FlatParameters, *, fused: bool, lr: float) -> Optimizer:
+    """The optimizer of the groups of `parameters`, with the rate `lr`.
 
     adamw and sgd can be `fused` into one kernel per step; the others have no such kernel. `fused` must be off with
     float16 gradients: that kernel would unscale them after the clipping.
     """
-    decayed = [p for p in net.parameters() if p.ndim > 1]
-    others = [p for p in net.parameters() if p.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    groups: list[dict[str, Any]] = [
+        {"params": group, "weight_decay": config.weight_decay * (part[0].ndim > 1)}
+        for group, part in zip(parameters.groups, parameters.parts, strict=True)
+    ]
     momentum = MOMENTUM if config.momentum is None else config.momentum
+    optimizer: Optimizer
     if config.name == "adamw":
-        return torch.optim.AdamW(groups, lr=lr, betas=(momentum, 0.999), fused=fused)
-    if config.name == "adamw_bf16":
-        return AdamWBf16(groups, lr=lr, betas=(momentum, 0.999))
-    if config.name == "adafactor":
+        optimizer = torch.optim.AdamW(groups, lr=lr, betas=(momentum, 0.999), fused=fused)
+    elif config.name == "adamw_bf16":
+        optimizer = AdamWBf16(groups, lr=lr, betas=(momentum, 0.999))
+    elif config.name == "adafactor":
         return Adafactor(groups, lr=lr)
-    return torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
+    else:
+        optimizer = torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
+    # By parameter, a checkpoint suits any memory layout.
+    optimizer.register_state_dict_post_hook(lambda _, state: parameters.split_state(state))
+    optimizer.register_load_state_dict_pre_hook(lambda _, state: parameters.join_state(state))
+    return optimizer
 
 
 def adapt_state(optimizer: torch.optim.Optimizer) -> None:
-    """Fit the loaded state of `optimizer` to this run's kernels and memory layout, which may differ.
+    """Fit the loaded state of `optimizer` to this run's kernels, which may differ.
 
     Fused kernels read `step` on the device of the parameter; the others would wait for it there, so it is on the cpu.
     """
     for group in optimizer.param_groups:
         if "fused" in group:
             group["fused"] = optimizer.defaults["fused"]
-        for parameter in group["params"]:
-            state = optimizer.state.get(parameter, {})
-            for name, value in state.items():
-                if not isinstance(value, Tensor):
-                    continue
-                if name == "step" and "fused" in group:
-                    state[name] = value.to(parameter.device if group["fused"] else "cpu")
-                elif value.shape == parameter.shape:
-                    state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
+            for parameter in group["params"]:
+                state = optimizer.state.get(parameter, {})
+                if "step" in state:
+                    state["step"] = state["step"].to(parameter.device if group["fused"] else "cpu")
 
 
 def scaled_lr(config: OptimizerConfig, batch: int) -> float:
@@ -226,18 +300,24 @@ class RunningAverage(nn.Module):
         self.module = deepcopy(net)
         self.register_buffer("n_averaged", torch.tensor(0))
         self._decay = decay
-        self._begun: bool | None = None  # None: `n_averaged` tells
+
+    def follow(self, net: nn.Module, parameters: FlatParameters) -> None:
+        """Average `net`, whose `parameters` are flat, from now on; both stay on their device."""
+        self._begun = bool(self.n_averaged)
+        tensors = [*FlatParameters(self.module).flat, *self.module.buffers()], [*parameters.flat, *net.buffers()]
+        pairs = [[one.detach() for one in pair] for pair in zip(*tensors, strict=True)]
+        self._floats = list(zip(*(pair for pair in pairs if pair[0].is_floating_point()), strict=True))
+        self._others = [pair for pair in pairs if not pair[0].is_floating_point()]
 
     @torch.no_grad()
-    def update(self, net: nn.Module) -> None:
-        """Add the present weights of `net`."""
-        if self._begun is None:
-            self._begun = bool(self.n_averaged)
-        averaged, current = ([*one.parameters(), *one.buffers()] for one in (self.module, net))
-        floats = [i for i, tensor in enumerate(averaged) if self._begun and tensor.is_floating_point()]
-        if floats:
-            torch._foreach_lerp_([averaged[i] for i in floats], [current[i] for i in floats], 1 - self._decay)
-        for i in set(range(len(averaged))).difference(floats):
-            averaged[i].copy_(current[i])
+    def update(self) -> None:
+        """Add the present weights."""
+        averaged, current = self._floats
+        if self._begun:
+            torch._foreach_lerp_(averaged, current, 1 - self._decay)
+        else:
+            torch._foreach_copy_(averaged, current)
+        for own, other in self._others:
+            own.copy_(other)
         self.n_averaged += 1
         self._begun = True

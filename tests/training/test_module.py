@@ -298,9 +298,10 @@ def test_an_average_copies_no_number_from_the_device_after_its_first_update() ->
     """Such a copy waits for all queued work."""
     module = Regression(ema_decay=0.9)
     assert module.average is not None
-    module.average.update(module.net)
+    module.configure_optimizers()
+    module.average.update()
     with CountedNumbers() as counted:  # type: ignore[no-untyped-call]
-        module.average.update(module.net)
+        module.average.update()
     assert counted.copies == 0
     assert int(module.average.n_averaged) == 2
 
@@ -328,17 +329,19 @@ def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
 
     class Look(L.Callback):
         def on_before_optimizer_step(self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: Any) -> None:
-            gradients = [p.grad.clone() for p in module.net.parameters() if p.grad is not None]
+            gradients = [p.grad.clone() for group in module.flat.groups for p in group if p.grad is not None]
             seen.append(([p.detach().clone() for p in module.net.parameters()], gradients))
 
     fit(module, batches(3), callbacks=[Look()], precision="bf16-mixed")
     optimizer = alone.configure_optimizers()["optimizer"]
     clip = alone.trainer_config.gradient_clip
     for before, gradients in seen:
-        for parameter, value, gradient in zip(alone.net.parameters(), before, gradients, strict=True):
+        for parameter, value in zip(alone.net.parameters(), before, strict=True):
             torch.testing.assert_close(parameter.detach(), value, rtol=0, atol=0)
-            parameter.grad = gradient
-        torch.nn.utils.clip_grad_norm_(alone.net.parameters(), clip)
+        updated = [p for group in alone.flat.groups for p in group]
+        for one, gradient in zip(updated, gradients, strict=True):
+            one.grad = gradient
+        torch.nn.utils.clip_grad_norm_(updated, clip)
         optimizer.step()
     assert len(seen) == 3
     torch.testing.assert_close(weights(module), weights(alone), rtol=0, atol=0)
@@ -417,16 +420,19 @@ def test_the_gradients_of_ranks_add_up_to_those_of_one_process() -> None:
     """Also where a batch has fewer examples than there are ranks: the others work for nothing."""
     for batch in (batches(1, count=7)[0], batches(1, count=1)[0]):
         alone = Regression()
+        alone.configure_optimizers()
         alone.manual_backward = Tensor.backward  # type: ignore[method-assign]  # there is no trainer
         expected = alone._gradients(batch)["loss"]
-        total, found = [torch.zeros_like(p) for p in alone.net.parameters()], torch.zeros(())
+        total, found = [torch.zeros_like(p) for p in alone.flat.flat], torch.zeros(())
         for rank in range(3):
             module = Regression(accelerator={"micro_batch": 2})
+            module.configure_optimizers()
             module.manual_backward = Tensor.backward  # type: ignore[method-assign]
             module.ranks = Ranks(rank, 3, rank, 3)
             found = found + module._gradients(module.on_before_batch_transfer(batch, 0))["loss"]
-            for sums, parameter in zip(total, module.net.parameters(), strict=True):
+            for sums, parameter in zip(total, module.flat.flat, strict=True):
+                assert parameter.grad is not None
                 sums += parameter.grad
         torch.testing.assert_close(found, expected)
-        for sums, parameter in zip(total, alone.net.parameters(), strict=True):
+        for sums, parameter in zip(total, alone.flat.flat, strict=True):
             torch.testing.assert_close(sums, parameter.grad)

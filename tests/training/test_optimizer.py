@@ -1,5 +1,6 @@
 """Optimizers and the learning rate over a run."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from hexlit.training.config import OPTIMIZERS, OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
     Adafactor,
     AdamWBf16,
+    FlatParameters,
+    RunningAverage,
     adapt_state,
     build_optimizer,
     learning_rate_factor,
@@ -49,20 +52,82 @@ def preset(name: str) -> OptimizerConfig:
 @pytest.mark.parametrize("fused", [False, True])
 def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(name: str, fused: bool) -> None:
     model = net()
-    optimizer = build_optimizer(OptimizerConfig(name=name, weight_decay=0.3), model, fused=fused, lr=0.1)
+    parameters = FlatParameters(model, by_parameter=name == "adafactor")
+    optimizer = build_optimizer(OptimizerConfig(name=name, weight_decay=0.3), parameters, fused=fused, lr=0.1)
     assert isinstance(optimizer, KINDS[name])
-    decay = {id(p): group["weight_decay"] for group in optimizer.param_groups for p in group["params"]}
-    assert sum(len(group["params"]) for group in optimizer.param_groups) == len(decay) == len(list(model.parameters()))
-    for parameter_name, parameter in model.named_parameters():
-        decays = parameter_name in ("0.weight", "3.weight")
-        assert decay[id(parameter)] == (0.3 if decays else 0.0), parameter_name
+    decays = {group["weight_decay"]: {p.data_ptr() for p in group["params"]} for group in optimizer.param_groups}
+    kernels = {model.get_parameter(name).data_ptr() for name in ("0.weight", "3.weight")}
+    assert decays[0.3] == (kernels if name == "adafactor" else {model.get_parameter("0.weight").data_ptr()})
+    assert decays[0.0].isdisjoint(kernels)
+    sizes = [p.numel() for group in optimizer.param_groups for p in group["params"]]
+    assert sum(sizes) == sum(p.numel() for p in model.parameters())
     if name in ("adamw", "sgd"):  # the others have no fused kernel
         assert all(group["fused"] == fused for group in optimizer.param_groups)
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
+    parameters.gradients()
     before = [parameter.detach().clone() for parameter in model.parameters()]
     optimizer.step()
     assert all((was != now).all() for was, now in zip(before, model.parameters(), strict=True))
+
+
+@pytest.mark.row("G1")
+@pytest.mark.parametrize("name", ["adamw", "sgd"])
+def test_a_flat_update_is_that_of_each_parameter_and_a_resumed_run_may_have_another_layout(name: str) -> None:
+    """Also with `channels_last` kernels, a parameter without gradient, and an average beside it."""
+    torch.manual_seed(0)
+    plain = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 2, 1, bias=False), nn.BatchNorm2d(2)
+    ).double()
+    plain[3].weight.requires_grad_(False)
+    flat, other = deepcopy(plain).to(memory_format=torch.channels_last), deepcopy(plain)  # type: ignore[call-overload]
+    config = OptimizerConfig(name=name, weight_decay=0.1)
+    kind: Any = torch.optim.AdamW if name == "adamw" else torch.optim.SGD
+    more = {} if name == "adamw" else {"momentum": 0.9, "nesterov": True}
+    trained = [p for p in plain.parameters() if p.requires_grad]
+    decays = [
+        {"params": [p for p in trained if (p.ndim > 1) == matrix], "weight_decay": 0.1 * matrix} for matrix in (1, 0)
+    ]
+    reference = kind(decays, lr=0.05, **more)
+    parameters = FlatParameters(flat)
+    optimizer = build_optimizer(config, parameters, fused=True, lr=0.05)
+    average = RunningAverage(flat, 0.9)
+    average.follow(flat, parameters)
+    means = [p.detach().clone() for p in plain.parameters()]
+
+    def step(model: nn.Module, held: FlatParameters, one: torch.optim.Optimizer, x: torch.Tensor) -> None:
+        model(x).pow(3).sum().backward()
+        held.gradients()
+        one.step()
+
+    for number in range(3):
+        x = torch.randn(2, 3, 5, 5, dtype=torch.float64)
+        reference.zero_grad()
+        plain(x).pow(3).sum().backward()
+        reference.step()
+        step(flat, parameters, optimizer, x)
+        average.update()
+        for mean, now in zip(means, plain.parameters(), strict=True):
+            mean.lerp_(now.detach(), 0.1 if number else 1.0)
+    for own, mean, expected in zip(flat.parameters(), means, plain.parameters(), strict=True):
+        torch.testing.assert_close(own, expected)
+    for own, mean in zip(average.module.parameters(), means, strict=True):
+        torch.testing.assert_close(own, mean)
+    assert flat[0].weight.is_contiguous(memory_format=torch.channels_last)
+
+    other.load_state_dict(flat.state_dict())
+    theirs = FlatParameters(other)
+    resumed = build_optimizer(config, theirs, fused=False, lr=0.05)
+    saved = deepcopy(optimizer.state_dict())
+    assert {place: value["exp_avg" if name == "adamw" else "momentum_buffer"].shape for place, value in saved["state"].items()} == {
+        0: (4, 3, 3, 3), 1: (2, 4, 1, 1), 2: (4,), 3: (2,)
+    }  # fmt: skip
+    resumed.load_state_dict(saved)
+    adapt_state(resumed)
+    step(flat, parameters, optimizer, x)
+    step(other, theirs, resumed, x)
+    for own, expected in zip(other.parameters(), flat.parameters(), strict=True):
+        torch.testing.assert_close(own, expected)
 
 
 @pytest.mark.row("A11")
@@ -84,7 +149,8 @@ def regression(name: str) -> tuple[float, float]:
     """Mean squared error of a small network on new examples, before and after 400 steps."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 1))
-    optimizer = build_optimizer(preset(name), model, fused=False, lr=preset(name).lr)
+    parameters = FlatParameters(model, by_parameter=name == "adafactor")
+    optimizer = build_optimizer(preset(name), parameters, fused=False, lr=preset(name).lr)
     unseen = noisy(2048)
 
     def loss(examples: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -94,6 +160,7 @@ def regression(name: str) -> tuple[float, float]:
     for _ in range(400):
         optimizer.zero_grad()
         loss(noisy(64)).backward()  # type: ignore[no-untyped-call]
+        parameters.gradients()
         optimizer.step()
     return before, loss(unseen).item()
 
@@ -113,10 +180,12 @@ def test_state_takes_8_bytes_a_parameter_4_or_hardly_any() -> None:
     model = build_net(NetConfig(blocks=[4]))
     found = {}
     for name in OPTIMIZERS:
-        optimizer = build_optimizer(preset(name), model, fused=False, lr=preset(name).lr)
+        parameters = FlatParameters(model, by_parameter=name == "adafactor")
+        optimizer = build_optimizer(preset(name), parameters, fused=False, lr=preset(name).lr)
         assert optimizer_state_bytes(optimizer) == 0
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
+        parameters.gradients()
         optimizer.step()
         found[name] = optimizer_state_bytes(optimizer) / sum(p.numel() for p in model.parameters())
     assert 8 <= found["adamw"] < 8.01
@@ -165,11 +234,10 @@ def test_the_step_of_a_loaded_state_is_where_this_runs_kernel_reads_it(fused: bo
     optimizer.defaults["fused"] = fused
     optimizer.param_groups[0]["fused"] = not fused
     step = Step(torch.tensor(3.0))
-    optimizer.state[parameter] = {"step": step, "exp_avg": torch.zeros(2, 2), "exp_avg_sq": torch.zeros(2, 2)}
+    optimizer.state[parameter] = {"step": step}
     adapt_state(optimizer)
     assert optimizer.param_groups[0]["fused"] is fused
     assert optimizer.state[parameter]["step"] == ("moved", "meta" if fused else "cpu")
-    assert optimizer.state[parameter]["exp_avg"].device.type == "meta"
 
 
 class Step(torch.Tensor):

@@ -94,12 +94,13 @@ def test_a_batch_in_parts_has_the_gradient_of_the_whole() -> None:
     gradients = []
     for most in (16, 5):
         module = make_module(auxiliary=WEIGHTS, accelerator={"micro_batch": most})
+        module.configure_optimizers()
         module.manual_backward = Tensor.backward  # type: ignore[method-assign]
         for layer in module.modules():
             if isinstance(layer, torch.nn.BatchNorm2d):
                 layer.eval()
         module._gradients(batch)
-        gradients.append([parameter.grad for parameter in module.net.parameters()])
+        gradients.append([parameter.grad for parameter in module.flat.flat])
     for whole, parts in zip(*gradients, strict=True):
         torch.testing.assert_close(whole, parts, atol=1e-6, rtol=1e-4)
 
