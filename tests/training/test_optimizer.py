@@ -96,14 +96,14 @@ def test_a_flat_update_is_that_of_each_parameter_and_a_resumed_run_may_have_anot
     means = [p.detach().clone() for p in plain.parameters()]
 
     def step(model: nn.Module, held: FlatParameters, one: torch.optim.Optimizer, x: torch.Tensor) -> None:
-        model(x).pow(3).sum().backward()
+        model(x).pow(3).mean().backward()
         held.gradients()
         one.step()
 
     for number in range(3):
         x = torch.randn(2, 3, 5, 5, dtype=torch.float64)
         reference.zero_grad()
-        plain(x).pow(3).sum().backward()
+        plain(x).pow(3).mean().backward()
         reference.step()
         step(flat, parameters, optimizer, x)
         average.update()
