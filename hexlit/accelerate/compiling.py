@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,22 @@ def autocast(profile: DeviceProfile) -> torch.autocast:
     """The context of a training's forward pass; with `32-true` it does nothing."""
     dtype = torch.bfloat16 if profile.precision == "bf16-mixed" else torch.float16
     return torch.autocast(profile.device.type, dtype=dtype, enabled=profile.precision != "32-true", cache_enabled=False)
+
+
+@contextmanager
+def unchanged(net: nn.Module) -> Iterator[None]:
+    """Restore, at the end of the block, the buffers of `net` and torch's random numbers, and drop gradients."""
+    buffers = [buffer.clone() for buffer in net.buffers()]
+    random_state = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        for parameter in net.parameters():
+            parameter.grad = None
+        with torch.no_grad():
+            for buffer, before in zip(net.buffers(), buffers, strict=True):
+                buffer.copy_(before)
+        torch.set_rng_state(random_state)
 
 
 def compile_for_training(
@@ -36,14 +53,13 @@ def compile_for_training(
     Raises:
         RuntimeError, MemoryError: memory cannot hold that batch, which is no fault of the compiler.
     """
-    buffers = [buffer.clone() for buffer in net.buffers()]
-    random_state = torch.get_rng_state()
     started = time.monotonic()
     net.compile(mode=profile.config.compile_mode, dynamic=dynamic)
     try:
-        with autocast(profile):
-            loss = trial()
-        loss.backward()  # type: ignore[no-untyped-call]
+        with unchanged(net):
+            with autocast(profile):
+                loss = trial()
+            loss.backward()  # type: ignore[no-untyped-call]
     except Exception as error:  # a compiler can fail in any way, with the same consequence
         if is_out_of_memory(error):
             raise
@@ -51,11 +67,4 @@ def compile_for_training(
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         log.warning("accelerator.compile=true: torch.compile fails here (%s); continuing without it", why)
         return None
-    finally:
-        for parameter in net.parameters():
-            parameter.grad = None
-        with torch.no_grad():
-            for buffer, before in zip(net.buffers(), buffers, strict=True):
-                buffer.copy_(before)
-        torch.set_rng_state(random_state)
     return time.monotonic() - started

@@ -1,13 +1,11 @@
 """The number formats that a device computes in, and the choice among them."""
 
-import json
 import platform
-import time
+from functools import partial
 
 import torch
 
-from hexlit.accelerate.autotune_cache import cached_choice
-from hexlit.accelerate.host import processor_identity
+from hexlit.accelerate.autotune_cache import cached_choice, timed_in_turn
 from hexlit.errors import UsageError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -33,9 +31,6 @@ def cpu_has_bf16() -> bool:
 PRODUCT = 512
 """Rows of the square matrices in the deciding product; it takes about 3 ms on a core with AVX512."""
 
-ROUNDS = 8
-"""Products in each format, alternating; the least time counts."""
-
 
 def cpu_prefers_bf16() -> bool:
     """Whether bf16 is the faster format of this CPU: measured once, then remembered.
@@ -45,21 +40,15 @@ def cpu_prefers_bf16() -> bool:
     """
     if not cpu_has_bf16():
         return False
-    parts = {"what": "precision", "processor": processor_identity(), "torch": torch.__version__}
-    return cached_choice(json.dumps(parts, sort_keys=True), ("bf16", "fp32"), seconds_of_formats) == "bf16"
+    return cached_choice({"what": "precision"}, ("bf16", "fp32"), seconds_of_formats) == "bf16"
 
 
 def seconds_of_formats() -> dict[str, float]:
     """Seconds of a product of two matrices on the CPU, by format: `bf16` and `fp32`."""
-    least = {"bf16": float("inf"), "fp32": float("inf")}
     with torch.inference_mode():
-        matrices = {name: torch.ones(PRODUCT, PRODUCT, dtype=DTYPES[name]) for name in least}
-        for _ in range(1 + ROUNDS):  # the first round fills caches, and is never the fastest
-            for name, matrix in matrices.items():
-                start = time.perf_counter()
-                matrix @ matrix
-                least[name] = min(least[name], time.perf_counter() - start)
-    return least
+        matrices = {name: torch.ones(PRODUCT, PRODUCT, dtype=DTYPES[name]) for name in ("bf16", "fp32")}
+        times = timed_in_turn({name: partial(torch.matmul, one, one) for name, one in matrices.items()})
+    return {name: min(seconds) for name, seconds in times.items()}
 
 
 def cuda_has_bf16(device: torch.device) -> bool:

@@ -25,6 +25,12 @@ from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 SOLVED_SIZES = tuple(SOLVED)
 """Boards whose openings are solved."""
 
+FIRST_SHARE = 5
+"""A measurement that may prove a network begins with a fifth of its positions."""
+
+NEAR = 0.02
+"""It goes on with all of them where the figures of the fifth are at most this far from the proof."""
+
 SHOWN_MISTAKES = 12
 """A final measurement lists at most this many positions with a win given away."""
 
@@ -127,8 +133,12 @@ class Strength:
         `openings` and `openings_right`: one-stone positions, and the number that the search judges right, with
         `opening_map` (value of each opening for Black, `size*size` numbers) and `opening_truth`. `search_optimality`,
         `policy_optimality`: share of won positions that the searched move, or the most likely move of the policy, keeps
-        won. `rollouts_share`: share of games won against a search with random playouts. `score`: the one of these
-        figures that chooses the best checkpoint.
+        won. `rollouts_share`: share of games won against a search with random playouts. `score`: chooses the best
+        checkpoint; it is `rollouts_share`, or of k won positions among n kept won (k + 1) / (n + 2), Laplace's rule of
+        succession, so that few positions do not win by luck.
+
+        Where figures may prove the network, a measurement that is not final takes a fifth of its positions until its
+        figures come near the proof. `positions` is their number.
 
         Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions from games
         `value_brier`, `value_log_loss`, `value_calibration_error`, `value_sign_accuracy` (see `Calibration`) and
@@ -140,8 +150,15 @@ class Strength:
         if self.size not in SOLVED_SIZES:
             share = self._share_against_rollouts(searcher, final)
             return {"rollouts_share": share, "score": share}
-        truth = solved_openings(self.size)
-        positions, from_games = self._random_positions(final), self._game_positions
+        whole, least = self._random_positions(final), proof_of(self.config, self.size)
+        if least is not None and not final:
+            figures = self._judge(searcher, policy, whole.only(slice(len(whole) // FIRST_SHARE)), final)
+            if any(figures[name] < bound - NEAR for name, bound in least.items()):
+                return figures
+        return self._judge(searcher, policy, whole, final)
+
+    def _judge(self, searcher: SearchPlayer, policy: PolicyPlayer, positions: SolvedPositions, final: bool) -> Figures:
+        truth, from_games = solved_openings(self.size), self._game_positions
         # Openings and positions share batches: a search of 25 openings takes as long as one of a whole batch.
         openings, to_move = _openings(self.size)
         cells, movers = np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
@@ -157,7 +174,7 @@ class Strength:
             "search_optimality": search_optimality,
             "policy_optimality": float(keeps_the_win(positions, likeliest).mean()),
             "positions": len(positions),
-            "score": search_optimality,
+            "score": (search_optimality * len(positions) + 1) / (len(positions) + 2),
         }
         figures |= self._judge_by_value(policy, from_games)
         if final:

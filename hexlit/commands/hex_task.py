@@ -24,7 +24,7 @@ def make(config: HexTrainConfig, console: Console, compiling: Compiling) -> HexT
 
 
 class MeasuredStrength:
-    """Strength by solved positions, and the kernels: of self-play first, of evaluation during the first epoch."""
+    """Strength by solved positions, and the kernels: of self-play first, of evaluation beside the first epoch."""
 
     def __init__(self, config: HexTrainConfig, first: Compiling) -> None:
         """`first` is compiling the kernels of self-play."""
@@ -34,11 +34,11 @@ class MeasuredStrength:
         self._waited = 0.0
 
     def begin(self, phase: Phase) -> None:
-        """Wait for self-play's kernels, then begin with those of evaluation, which the first rank alone needs."""
-        self._first.wait(shown_in(phase))
+        """Wait for self-play's kernels; those of evaluation, which the first rank alone needs, begin beside them."""
         if self._config.evaluation.every_epochs and ranks().writes:
             solved = ["solver", "positions"] if self._config.board in SOLVED else []
             self._later = Compiling(["search", *solved], niceness=BESIDE)
+        self._first.wait(shown_in(phase))
 
     def set_up(self, profile: DeviceProfile) -> int:
         config = self._config

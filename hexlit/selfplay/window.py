@@ -4,7 +4,7 @@ Only moves and targets are kept. A position is replayed from its game's moves wh
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -163,7 +163,7 @@ class _Index(NamedTuple):
             ply=ply,
             may_swap=(ply == 1) & swap,
             policy=policy,
-            value=np.concatenate([value_targets(record, share, decay) for record in kept]),
+            value=value_targets(kept, share, decay),
             surprise=np.concatenate(
                 [one.surprises if len(one.surprises) else np.zeros_like(one.policy_plies, np.float32) for one in kept]
             ),
@@ -206,17 +206,24 @@ def seen_by_mover(
     return np.where(turned[:, None], rotate_policy(seen, size), seen)
 
 
-def value_targets(record: GameRecord, search_share: float, search_decay: float) -> NDArray[np.float32]:
-    """Targets in [-1, 1] for the player to move at `record.policy_plies`, `[K]`.
+def value_targets(records: Sequence[GameRecord], search_share: float, search_decay: float) -> NDArray[np.float32]:
+    """Targets in [-1, 1] for the player to move at the `policy_plies` of all `records`, `[P]`.
 
     `search_share` of a target is the searched value, the rest the result. With `search_decay` the searched value is the
     mean over this search and all later ones, each weighing `search_decay` times the one before. The result stands for
     all searches after the last move.
     """
-    plies = record.policy_plies
-    colour = np.where(plies % 2 == 0, 1, -1)
-    searched = _smoothed(record, search_decay)[plies] * colour if search_decay else record.values[plies]
-    return ((1 - search_share) * (record.winner * colour) + search_share * searched).astype(np.float32)
+    counts = [len(record.policy_plies) for record in records]
+    lengths = np.array([len(record.values) for record in records])
+    ply = np.concatenate([record.policy_plies for record in records])
+    colour = np.where(ply % 2 == 0, 1, -1)
+    values = [_smoothed(record, search_decay) if search_decay else record.values for record in records]
+    searched = np.concatenate(values)[np.repeat(np.cumsum(lengths) - lengths, counts) + ply]
+    winner = np.repeat([record.winner for record in records], counts)
+    searched = searched * colour if search_decay else searched
+    targets: NDArray[np.float32]
+    targets = ((1 - search_share) * (winner * colour) + search_share * searched).astype(np.float32)
+    return targets
 
 
 def _smoothed(record: GameRecord, decay: float) -> NDArray[np.float64]:

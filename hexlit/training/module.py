@@ -5,6 +5,7 @@ And its guard against losses and gradients that are no numbers.
 
 import logging
 import math
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -18,11 +19,12 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from hexlit.accelerate.collectives import all_gather, all_reduce
-from hexlit.accelerate.compiling import compile_for_training
+from hexlit.accelerate.compiling import autocast, compile_for_training, unchanged
 from hexlit.accelerate.events import on_its_way
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
+from hexlit.accelerate.threads import fastest_threads, torch_threads
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
@@ -42,6 +44,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+LONG_ENOUGH = 0.02
+"""Seconds of a step that its threads are measured by."""
+
 
 class TrainedModule(L.LightningModule):
     """A network and the update of its weights. A task adds the network and its losses.
@@ -60,6 +65,8 @@ class TrainedModule(L.LightningModule):
         average: running average of its weights, None where `trainer.ema_decay` is 0.
         learning_rate: that of the latest step; 0 before the first.
         micro_batch: present limit of examples that go through the network at once.
+        threads: those of torch in a step; on a cpu `prepare` chooses them if `accelerator.threads` does not.
+        busy_beside: processes that compute beside the training; the choice of threads allows for them.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
         skipped_in_a_row: the latest such steps without another one between them, over epochs; likewise.
         dynamic_shapes: whether batches differ in shape by more than their number of examples.
@@ -93,6 +100,8 @@ class TrainedModule(L.LightningModule):
         self.trainer_config = trainer
         self.profile = profile
         self.micro_batch = profile.micro_batch
+        self.threads = profile.threads
+        self.busy_beside = 0
         self.skipped_steps = torch.zeros(())
         self.skipped_in_a_row = torch.zeros(())
         self.learning_rate = 0.0
@@ -129,10 +138,13 @@ class TrainedModule(L.LightningModule):
         return self.net if self.training else self.net_in_use
 
     def prepare(self) -> float | None:
-        """Move to the device and compile the network, if asked for; returns the seconds of compiling, None without."""
+        """Move to the device, choose the threads, and compile the network if asked for: its seconds, None without."""
+        self.to(self.profile.device)
+        if self.device.type == "cpu" and self.threads > 1 and not self.profile.config.threads:
+            with unchanged(self.net):
+                self.threads = self._fastest_threads()
         if not self.profile.compile:
             return None
-        self.to(self.profile.device)
 
         def compile_it() -> float | None:
             loss = partial(self._loss, self.example_batch(self.micro_batch))
@@ -142,6 +154,10 @@ class TrainedModule(L.LightningModule):
 
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Update the weights with one batch; returns its losses."""
+        with torch_threads(self.threads):
+            return self._update(batch)
+
+    def _update(self, batch: Any) -> dict[str, Tensor]:
         self.clock.end("load")
         optimizer: Any = self.optimizers()
         losses = self._in_memory(partial(self._gradients, batch), batch_size(batch))
@@ -241,6 +257,28 @@ class TrainedModule(L.LightningModule):
 
     def _loss(self, batch: Any) -> Tensor:
         return self.losses(self.output(batch), batch)["loss"]
+
+    def _fastest_threads(self) -> int:
+        """See `fastest_threads`; measured on as many examples as take some time, up to a micro-batch."""
+
+        def step(batch: Any) -> float:
+            start = time.perf_counter()
+            with autocast(self.profile):
+                loss = self._loss(batch)
+            loss.backward()  # type: ignore[no-untyped-call]
+            return time.perf_counter() - start
+
+        def make() -> Callable[[], object]:
+            count, batch = 16, self.example_batch(16)
+            while count < self.micro_batch and step(batch) < LONG_ENOUGH:
+                count = min(2 * count, self.micro_batch)
+                batch = self.example_batch(count)
+            return partial(step, batch)
+
+        facts = {name: value for name, value in self.hparams.items() if name != "learning"}
+        shape = {"batch": self.micro_batch, "precision": self.profile.precision, "layout": str(self.layout)}
+        of = {"step of": type(self).__name__, "facts": facts, **shape}
+        return fastest_threads(of, self.threads, self.busy_beside, make)
 
     def _in_memory(self, work: Callable[[], T], examples: int) -> T:
         """The result of `work` on so many `examples`, with a smaller micro-batch each time that memory runs out."""

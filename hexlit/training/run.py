@@ -241,7 +241,7 @@ class _Run:
             "learning_rate": scaled_lr(config.optimizer, self.profile.train_batch),
             **self.usage.summary(),
             "parameters": sum(p.numel() for p in task.module.net.parameters()),
-            "device": ", ".join(filter(None, [describe_device(self.profile), task.engine()])),
+            "device": ", ".join(filter(None, [describe_device(self.profile, task.module.threads), task.engine()])),
             "versions": versions(),
             **({prefix: dict(evaluation.latest)} if (prefix := evaluation.measured.prefix) else {}),
             **figures,
@@ -301,13 +301,14 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     return path, done
 
 
-def describe_device(profile: DeviceProfile) -> str:
-    """One line on the device, its threads, and the precision of training."""
+def describe_device(profile: DeviceProfile, learning: int = 0) -> str:
+    """One line on the device, its threads and those `learning` if they are fewer, and the precision of training."""
     kind = profile.device.type
     name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
     count = profile.devices if isinstance(profile.devices, int) else len(profile.devices)
     several = f"{count} x " if count > 1 else ""
-    return f"{several}{kind} ({name}, {profile.threads} threads), training {profile.precision}"
+    own = f" on {learning}" if 0 < learning < profile.threads else ""
+    return f"{several}{kind} ({name}, {profile.threads} threads), training {profile.precision}{own}"
 
 
 def quiet_lightning() -> None:

@@ -16,6 +16,7 @@ def choices_file() -> Path:
 
 
 NAMES = ("own", "other")
+KEY = {"what": "key"}
 
 
 @pytest.fixture(autouse=True)
@@ -28,24 +29,25 @@ def never() -> dict[str, float]:
 
 
 def test_the_first_measurement_decides_for_good() -> None:
-    assert cached_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
-    assert cached_choice("key", NAMES, never) == "other"
-    assert cached_choice("another", NAMES, lambda: {"own": 1.0, "other": 2.0}) == "own"
+    assert cached_choice(KEY, NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
+    assert cached_choice(KEY, NAMES, never) == "other"
+    assert cached_choice({"what": "another"}, NAMES, lambda: {"own": 1.0, "other": 2.0}) == "own"
     kept = json.loads(choices_file().read_text())
-    assert kept["key"] == {"choice": "other", "milliseconds": {"own": 2000.0, "other": 1000.0}}
+    assert kept[next(iter(kept))] == {"choice": "other", "milliseconds": {"own": 2000.0, "other": 1000.0}}
 
 
 def test_a_choice_that_is_no_longer_there_is_made_again() -> None:
-    cached_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0})
-    assert cached_choice("key", ("own", "third"), lambda: {"own": 1.0, "third": 2.0}) == "own"
+    cached_choice(KEY, NAMES, lambda: {"own": 2.0, "other": 1.0})
+    assert cached_choice(KEY, ("own", "third"), lambda: {"own": 1.0, "third": 2.0}) == "own"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"key": {"choice": ["own"]}}'])
 def test_a_damaged_file_is_measured_again(content: str) -> None:
-    choices_file().parent.mkdir(parents=True)
-    choices_file().write_text(content)
-    assert cached_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
-    assert cached_choice("key", NAMES, never) == "other"
+    cached_choice(KEY, NAMES, lambda: {"own": 1.0, "other": 2.0})
+    (key,) = json.loads(choices_file().read_text())
+    choices_file().write_text(content.replace('"key"', json.dumps(key)))
+    assert cached_choice(KEY, NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
+    assert cached_choice(KEY, NAMES, never) == "other"
 
 
 def test_of_many_that_ask_at_once_one_measures() -> None:
@@ -56,7 +58,7 @@ def test_of_many_that_ask_at_once_one_measures() -> None:
         return {"own": 2.0, "other": 1.0}
 
     with ThreadPoolExecutor(8) as pool:
-        chosen = list(pool.map(lambda number: cached_choice("key", NAMES, measure), range(16)))
+        chosen = list(pool.map(lambda number: cached_choice(KEY, NAMES, measure), range(16)))
     assert chosen == ["other"] * 16
     assert measured == [1]
 
@@ -66,5 +68,5 @@ def test_where_nothing_can_be_remembered_the_first_is_taken_unmeasured(
 ) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     with caplog.at_level(logging.WARNING):
-        assert cached_choice("key", NAMES, never) == "own"
+        assert cached_choice(KEY, NAMES, never) == "own"
     assert "cannot be written" in caplog.records[0].getMessage()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hexlit.arena.config import EvaluationConfig, ProofConfig
+from hexlit.arena.config import EvaluationConfig, ProofConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
 from hexlit.arena.strength import SHOWN_MISTAKES, SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
@@ -26,8 +26,20 @@ def test_perfect_knowledge_gets_full_marks(swap: bool) -> None:
     """All 25 openings and every winning move."""
     figures = measured(5, Oracle(5), swap=swap)
     assert (figures["openings"], figures["openings_right"]) == (25, 25)
-    assert figures["search_optimality"] == figures["policy_optimality"] == figures["score"] == 1.0
+    assert figures["search_optimality"] == figures["policy_optimality"] == 1.0
+    assert figures["score"] == (figures["positions"] + 1) / (figures["positions"] + 2)
     assert figures["positions"] == 60
+
+
+@pytest.mark.row("G1")
+def test_a_measurement_that_may_prove_takes_few_positions_until_they_come_near() -> None:
+    proof = ProofConfig(enabled=True)
+    config = EvaluationConfig(simulations=2, positions=60, quick_positions=40, game_positions=12, proof=proof)
+    strength = Strength(config, SearchConfig(), size=4, swap=False, batch=64)
+    far = strength.measure(UniformEvaluator(), final=False)  # type: ignore[arg-type]
+    near = strength.measure(Oracle(4), final=False)  # type: ignore[arg-type]
+    assert (far["positions"], near["positions"]) == (8, 40)
+    assert strength.measure(UniformEvaluator(), final=True)["positions"] == 60  # type: ignore[arg-type]
 
 
 def test_the_value_alone_and_positions_from_games_get_full_marks_for_perfect_knowledge() -> None:

@@ -294,7 +294,7 @@ def reference(record: GameRecord, ply: int, share: float, decay: float) -> float
 def test_targets_are_the_weighted_sum_of_later_searches_and_the_result(seed: int, share: float, decay: float) -> None:
     record = game(seed)
     expected = [reference(record, ply, share, decay) for ply in record.policy_plies.tolist()]
-    found = value_targets(record, share, decay)
+    found = value_targets([record], share, decay)
     assert found.dtype == np.float32
     assert found == pytest.approx(expected, abs=1e-6)
     assert np.abs(found).max() <= 1

@@ -37,6 +37,9 @@ class HexDataModule(L.LightningDataModule):
     memory_share: float = 1.0
     """The learner's share of its device's memory cap; processes that make the data there have the rest."""
 
+    busy_beside: int = 0
+    """Processes that make the data while the network trains."""
+
     totals: Mapping[str, int] = MappingProxyType({"evaluations": 0})
     """Counts of the whole run; `evaluations` are those of the network for making the data."""
 

@@ -122,6 +122,7 @@ class HexTask(ShownTask):
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
         self.data = make_data(config, session, self.console)
+        self.module.busy_beside = self.data.busy_beside
         self._closing.append(self.data)
         profile.on(profile.device, self.data.memory_share).apply()
         batch = self._strength.set_up(profile)
