@@ -110,8 +110,8 @@ class Part:
             out.step,
             cells_of(out.side, layer.tile, out.row, 0),
             layer.channels,
-            self._scratch("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
-            self._scratch("found", parts * (layer.block * layer.channels + LANES)),
+            self.scratch("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
+            self.scratch("found", parts * (layer.block * layer.channels + LANES)),
             layer.block,
             self.positions,
         )
@@ -127,7 +127,8 @@ class Part:
         shape = (found.row, self.size**2, found.step, self.positions)
         return partial(add_gated, found.values, gates.values, bias.values, *shape, total.values)
 
-    def _scratch(self, name: str, count: int) -> Floats:
+    def scratch(self, name: str, count: int) -> Floats:
+        """Memory for any step, "data" or "found"."""
         if self._scratches[name].size < count:
             self._scratches[name] = aligned(count)
         return self._scratches[name]

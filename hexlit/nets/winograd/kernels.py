@@ -68,8 +68,9 @@ def panels(weight: Tensor, tile: int, columns: int) -> Tensor:
     width = columns * LANES
     if missing := -len(weight) % width:
         weight = functional.pad(weight, (0,) * 7 + (missing,))
-    taps = weight.unflatten(0, (-1, width)).permute(3, 4, 0, 2, 1).reshape(weight[0, 0].numel(), -1)
-    return (kernel_matrix(tile).to(weight.dtype) @ taps).flatten()
+    taps = weight.reshape(-1, width, *weight.shape[1:]).permute(3, 4, 0, 2, 1).reshape(weight[0, 0].numel(), -1)
+    result: Tensor = (kernel_matrix(tile).to(weight.dtype) @ taps).flatten()
+    return result
 
 
 @cache

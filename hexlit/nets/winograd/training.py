@@ -1,8 +1,9 @@
 """Training on a CPU by Winograd's convolutions in float32: values and gradients of convolutions of 3x3 cells."""
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache, reduce
+from threading import get_ident
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,19 +14,22 @@ from torch.nn import functional
 
 from hexlit.hex.jit import kernel, over_slices
 from hexlit.nets.blocks import ConvNorm
+from hexlit.nets.winograd.forward import Map, Part
 from hexlit.nets.winograd.kernels import (
-    NEAR_BYTES,
     Floats,
+    Layer,
     Places,
+    aligned,
     cells_of,
     columns_of,
-    convolution,
     kernel_matrix,
     padded,
     panels,
     parts_of,
 )
-from hexlit.nets.winograd.vectors import KERNEL, LANES, SUMS, add_products, best_tile, tiles_across, transform_data
+from hexlit.nets.winograd.vectors import KERNEL, LANES, SUMS, add_products, best_tile, transform_data
+
+T = TypeVar("T")
 
 
 def train_by_winograd(net: nn.Module, on: bool) -> None:
@@ -54,7 +58,7 @@ class WinogradConv2d(nn.Conv2d):
 
 class _Convolution(Function):
     @staticmethod
-    @custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    @custom_fwd(device_type="cpu", cast_inputs=torch.float32)  # type: ignore[untyped-decorator]
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
         rows = _rows(x)
         ctx.tile = best_tile(x.shape[2], x.shape[1], len(x))
@@ -63,100 +67,76 @@ class _Convolution(Function):
 
     @staticmethod
     @once_differentiable
-    @custom_bwd(device_type="cpu")
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        rows, weight = ctx.saved_tensors
-        of_result = _rows(gradient)
-        of_x, of_weight = None, None
+    @custom_bwd(device_type="cpu")  # type: ignore[untyped-decorator]
+    def backward(  # type: ignore[override]
+        ctx: Any, gradient: Tensor
+    ) -> tuple[Tensor | None, Tensor | None]:
+        (x, weight), of_result, (of_x, of_weight) = ctx.saved_tensors, _rows(gradient), (None, None)
         if ctx.needs_input_grad[0]:
             of_x = _convolved(of_result, weight.flip(2, 3).transpose(0, 1), ctx.tile)
         if ctx.needs_input_grad[1]:
-            of_weight = _weight_gradient(rows, of_result, ctx.tile)[: len(weight), : weight.shape[1]]
+            of_weight = _weight_gradient(x, of_result, ctx.tile)[: len(weight), : weight.shape[1]]
         return of_x, of_weight
 
 
 def _rows(x: Tensor) -> Tensor:
     """`[B, C, n, n]` → contiguous `[B, n, n, row]`, with the channels padded to whole vectors."""
-    rows = x.permute(0, 2, 3, 1)
+    rows = x.detach().permute(0, 2, 3, 1)
     if missing := -x.shape[1] % LANES:
         rows = functional.pad(rows, (0, missing))
     return rows.contiguous()
 
 
+def _over_parts(work: Callable[[Part, slice], T], x: Tensor) -> list[T]:
+    """The results of `work` for slices of the positions of x, one a thread."""
+
+    def of_slice(first: int, last: int) -> T:
+        return work(_part(get_ident(), x.shape[1], last - first), slice(first, last))
+
+    return over_slices(of_slice, len(x), torch.get_num_threads())
+
+
+@lru_cache(16)
+def _part(thread: int, size: int, positions: int) -> Part:
+    """Kept for its scratch: fresh memory in each step would cost as much as the transforms."""
+    return Part(size, positions)
+
+
 def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
     """`[B, n, n, row]` and `[O, I, 3, 3]` → `[B, O, n, n]`, channels last."""
-    positions, side, _, row = x.shape
     outputs, depth = weight.shape[:2]
     channels = padded(outputs, LANES)
     columns = columns_of([channels])
-    out = torch.empty(positions, side, side, channels)
-    reads, writes = cells_of(side, tile, row, KERNEL // 2), cells_of(side, tile, channels, 0)
-    weights, bias = panels(weight, tile, columns).numpy(), torch.zeros(channels).numpy()
-    source, target, step, out_step = x.view(-1).numpy(), out.view(-1).numpy(), side * side * row, side * side * channels
-    convolve, block = convolution(tile, columns), SUMS if weights.nbytes < NEAR_BYTES else 2 * SUMS
+    layer = Layer(tile, columns, depth, channels, panels(weight, tile, columns).numpy(), aligned(channels))
+    out = x.new_empty(*x.shape[:3], channels)
 
-    def work(first: int, last: int) -> None:
-        into = target[first * out_step :]
-        convolve(
-            source[first * step :],
-            step,
-            reads,
-            depth,
-            weights,
-            bias,
-            0,
-            False,
-            False,
-            into,
-            into,
-            out_step,
-            writes,
-            channels,
-            _scratch(tile, block, row),
-            _scratch(tile, block, channels),
-            block,
-            last - first,
-        )
+    def work(part: Part, at: slice) -> None:
+        source, target = (Map(rows[at].view(-1).numpy(), part.size, rows.shape[3]) for rows in (x, out))
+        part.step(layer, source, target, relu=False)()
 
-    over_slices(work, positions, torch.get_num_threads())
+    _over_parts(work, x)
     return out[..., :outputs].contiguous().permute(0, 3, 1, 2)
 
 
 def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
     """`[B, n, n, I]` and the gradient of the result, `[B, n, n, O]` → `[O, I, 3, 3]`, I and O whole vectors."""
-    positions, side, _, depth = x.shape
-    channels = gradient.shape[3]
-    reads, cells = cells_of(side, tile, depth, KERNEL // 2), cells_of(side, tile, channels, 0)
+    parts, depth, channels = parts_of(tile), x.shape[3], gradient.shape[3]
     add = weight_products(tile, columns_of([channels]))
 
-    def work(first: int, last: int) -> Tensor:
-        total = torch.zeros(parts_of(tile), depth * channels)
-        add(
-            x[first:last].view(-1).numpy(),
-            reads,
-            depth,
-            gradient[first:last].view(-1).numpy(),
-            cells,
-            channels,
-            _scratch(tile, BLOCK, depth),
-            _scratch(tile, BLOCK, channels),
-            total.view(-1).numpy(),
-            tiles_across(side, tile) ** 2,
-            last - first,
-        )
+    def work(part: Part, at: slice) -> Tensor:
+        cells = cells_of(part.size, tile, depth, KERNEL // 2), cells_of(part.size, tile, channels, 0)
+        data = part.scratch("data", parts * (BLOCK * depth + LANES))
+        found = part.scratch("found", parts * (BLOCK * channels + LANES))
+        total = torch.zeros(parts, depth, channels)
+        add(x[at].numpy(), gradient[at].numpy(), *cells, data, found, total.numpy())
         return total
 
-    total = torch.stack(over_slices(work, positions, torch.get_num_threads())).sum(0)
+    total = reduce(torch.add, _over_parts(work, x)).view(parts, -1)
     return (kernel_matrix(tile).float().T @ total).view(KERNEL, KERNEL, depth, channels).permute(3, 2, 0, 1)
 
 
 BLOCK = 32
 """Tiles whose products are added to the gradient of the weights at a time: what they need stays in a core's cache."""
-
-
-def _scratch(tile: int, block: int, channels: int) -> Floats:
-    array: Floats = torch.empty(parts_of(tile) * (block * channels + LANES)).numpy()
-    return array
 
 
 @cache
@@ -167,38 +147,31 @@ def weight_products(tile: int, columns: int) -> Callable[..., None]:
 
     @kernel
     def add(
-        x: Floats,
-        reads: Places,
-        depth: int,
-        gradient: Floats,
-        cells: Places,
-        channels: int,
-        data: Floats,
-        found: Floats,
-        total: Floats,
-        tiles: int,
-        positions: int,
+        x: Floats, gradient: Floats, reads: Places, cells: Places, data: Floats, found: Floats, total: Floats
     ) -> None:
-        """Add the transformed gradient of the weights, `[t*t, I, O]`, to `total`.
+        """Add the transformed gradient of the weights to `total`.
 
         Args:
-            x, reads, depth: `[P, n*n, I]`, flat, the cells of its tiles, and I.
-            gradient, cells, channels: `[P, n*n, O]`, flat, the gradient of the result, the cells of its tiles, and O.
+            x: `[P, n, n, I]`
+            gradient: of the result, `[P, n, n, O]`
+            reads, cells: start of the cells of each tile in x and in `gradient`, see `cells_of`.
             data, found: scratch for BLOCK tiles and a vector more in each of the t*t parts.
-            tiles: tiles of a position.
+            total: `[t*t, I, O]`
         """
+        depth, channels, tiles = x.shape[3], gradient.shape[3], cells.size // outputs
         data_step, found_step = BLOCK * depth + LANES, BLOCK * channels + LANES
-        count = tiles * positions
-        x_step, gradient_step = x.size // positions, gradient.size // positions
+        count = tiles * x.shape[0]
         for begin in range(0, count, BLOCK):
             end = min(count, begin + BLOCK)
             for number in range(begin, end):
                 position, which = divmod(number, tiles)
                 for channel in range(0, depth, LANES):
-                    start, place = position * x_step + channel, (number - begin) * depth + channel
+                    start = position * (x.size // x.shape[0]) + channel
+                    place = (number - begin) * depth + channel
                     transform_data(tile, False, x, start, reads, which * parts, data, place, data_step)
                 for channel in range(0, channels, LANES):
-                    start, panel = position * gradient_step + channel, channel // width * width
+                    start = position * (gradient.size // x.shape[0]) + channel
+                    panel = channel // width * width
                     place = panel * BLOCK + (number - begin) * width + channel - panel
                     transform_data(tile, True, gradient, start, cells, which * outputs, found, place, found_step)
             for part in range(parts):

@@ -1,7 +1,7 @@
 """Vector code inside Numba kernels: products held in registers and transforms of tiles, written in LLVM IR.
 
 Numba has no vectors, and LLVM finds none in loops over many arrays. These intrinsics write them explicitly: `LANES`
-channels are one vector. Every array is float32, one-dimensional and C-contiguous; places count elements.
+channels are one vector. Every array is float32 and C-contiguous; places count elements.
 """
 
 import platform
