@@ -73,7 +73,7 @@ class Part:
         self.size = size
         self.positions = positions
         self._maps: dict[str, Map] = {}
-        self._scratches = {"data": aligned(0), "found": aligned(0)}
+        self._scratches: dict[str, Floats] = {}
 
     def board(self, name: str, channels: int) -> Map:
         """The map of that name with at least `channels` channels."""
@@ -128,8 +128,8 @@ class Part:
         return partial(add_gated, found.values, gates.values, bias.values, *shape, total.values)
 
     def scratch(self, name: str, count: int) -> Floats:
-        """Memory for any step, "data" or "found"."""
-        if self._scratches[name].size < count:
+        """At least `count` floats for the use of one step."""
+        if name not in self._scratches or self._scratches[name].size < count:
             self._scratches[name] = aligned(count)
         return self._scratches[name]
 

@@ -59,25 +59,24 @@ def packed(weight: Floats, bias: Floats, tile: int, columns: int) -> Layer:
     """The layer of weight `[O, I, k, k]` and bias `[O]`."""
     offsets = aligned(padded(len(weight), columns * LANES))
     offsets[: len(bias)] = bias
-    weights = panels(torch.from_numpy(weight).double(), tile, columns).float().numpy()
+    weights = panels(torch.from_numpy(weight).double(), tile, columns).float().flatten().numpy()
     return Layer(tile, columns, weight.shape[1], offsets.size, weights, offsets)
 
 
-def panels(weight: Tensor, tile: int, columns: int) -> Tensor:
-    """`[O, I, k, k]`, transformed in its own dtype → `[t*t, O / width, I, width]`, flat, with O padded."""
+def panels(weight: Tensor, tile: int, columns: int, out: Tensor | None = None) -> Tensor:
+    """`[O, I, k, k]`, transformed in its own dtype → `[t*t, O / width, I, width]` with O padded, as `[t*t, ...]`."""
     width = columns * LANES
     if missing := -len(weight) % width:
         weight = functional.pad(weight, (0,) * 7 + (missing,))
     taps = weight.reshape(-1, width, *weight.shape[1:]).permute(3, 4, 0, 2, 1).reshape(weight[0, 0].numel(), -1)
-    result: Tensor = (kernel_matrix(tile).to(weight.dtype) @ taps).flatten()
-    return result
+    return torch.mm(kernel_matrix(tile, weight.dtype), taps, out=out)
 
 
 @cache
-def kernel_matrix(tile: int) -> Tensor:
-    """The transform of all cells of a kernel, float64 `[t*t, k*k]`; k is 3, and 1 for tiles of side 1."""
+def kernel_matrix(tile: int, dtype: torch.dtype) -> Tensor:
+    """The transform of all cells of a kernel, `[t*t, k*k]`; k is 3, and 1 for tiles of side 1."""
     matrix = torch.tensor([[float(value) for value in row] for row in transforms(tile).kernel], dtype=torch.float64)
-    return torch.kron(matrix, matrix)
+    return torch.kron(matrix, matrix).to(dtype)
 
 
 def packed_conv(layer: ConvNorm, tile: int, columns: int) -> Layer:

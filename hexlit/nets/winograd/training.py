@@ -107,7 +107,10 @@ def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
     outputs, depth = weight.shape[:2]
     channels = padded(outputs, LANES)
     columns = columns_of([channels])
-    layer = Layer(tile, columns, depth, channels, panels(weight, tile, columns).numpy(), aligned(channels))
+    memory = _part(get_ident(), *x.shape[1::-1]).scratch("weights", parts_of(tile) * depth * channels)
+    weights = torch.from_numpy(memory[: parts_of(tile) * depth * channels])
+    panels(weight, tile, columns, weights.view(parts_of(tile), -1))
+    layer = Layer(tile, columns, depth, channels, weights.numpy(), aligned(channels))
     out = x.new_empty(*x.shape[:3], channels)
 
     def work(part: Part, at: slice) -> None:
@@ -121,18 +124,18 @@ def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
 def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
     """`[B, n, n, I]` and the gradient of the result, `[B, n, n, O]` → `[O, I, 3, 3]`, I and O whole vectors."""
     parts, depth, channels = parts_of(tile), x.shape[3], gradient.shape[3]
-    add = weight_products(tile, columns_of([channels]))
+    add, matrix = weight_products(tile, columns_of([channels])), kernel_matrix(tile, torch.float32).numpy()
 
     def work(part: Part, at: slice) -> Tensor:
         cells = cells_of(part.size, tile, depth, KERNEL // 2), cells_of(part.size, tile, channels, 0)
         data = part.scratch("data", parts * (BLOCK * depth + LANES))
         found = part.scratch("found", parts * (BLOCK * channels + LANES))
-        total = torch.zeros(parts, depth, channels)
-        add(x[at].numpy(), gradient[at].numpy(), *cells, data, found, total.numpy())
-        return total
+        total = part.scratch("weights", parts * depth * channels)
+        result = torch.zeros(KERNEL, KERNEL, depth, channels)
+        add(x[at].numpy(), gradient[at].numpy(), *cells, data, found, total, matrix, result.view(-1).numpy())
+        return result
 
-    total = reduce(torch.add, _over_parts(work, x)).view(parts, -1)
-    return (kernel_matrix(tile).float().T @ total).view(KERNEL, KERNEL, depth, channels).permute(3, 2, 0, 1)
+    return reduce(torch.add, _over_parts(work, x)).permute(3, 2, 0, 1)
 
 
 BLOCK = 32
@@ -147,20 +150,30 @@ def weight_products(tile: int, columns: int) -> Callable[..., None]:
 
     @kernel
     def add(
-        x: Floats, gradient: Floats, reads: Places, cells: Places, data: Floats, found: Floats, total: Floats
+        x: Floats,
+        gradient: Floats,
+        reads: Places,
+        cells: Places,
+        data: Floats,
+        found: Floats,
+        total: Floats,
+        matrix: Floats,
+        result: Floats,
     ) -> None:
-        """Add the transformed gradient of the weights to `total`.
+        """Add the gradient of the weights to `result`, `[3, 3, I, O]`, flat.
 
         Args:
             x: `[P, n, n, I]`
             gradient: of the result, `[P, n, n, O]`
             reads, cells: start of the cells of each tile in x and in `gradient`, see `cells_of`.
             data, found: scratch for BLOCK tiles and a vector more in each of the t*t parts.
-            total: `[t*t, I, O]`
+            total: scratch for the transformed gradient, `[t*t, I, O]`, flat.
+            matrix: the transform of a kernel, `[t*t, 3*3]`.
         """
         depth, channels, tiles = x.shape[3], gradient.shape[3], cells.size // outputs
         data_step, found_step = BLOCK * depth + LANES, BLOCK * channels + LANES
-        count = tiles * x.shape[0]
+        count, weights = tiles * x.shape[0], depth * channels
+        total[: parts * weights] = 0
         for begin in range(0, count, BLOCK):
             end = min(count, begin + BLOCK)
             for number in range(begin, end):
@@ -182,5 +195,9 @@ def weight_products(tile: int, columns: int) -> Callable[..., None]:
                         add_products(
                             rows, columns, True, data, a, 1, depth, found, b, end - begin, total, out, channels
                         )
+        for part in range(parts):
+            for tap in range(KERNEL**2):
+                for weight in range(weights):
+                    result[tap * weights + weight] += matrix[part, tap] * total[part * weights + weight]
 
     return add
