@@ -15,25 +15,17 @@ from torch.nn import functional
 from hexlit.hex.jit import kernel, over_slices
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.winograd.forward import Map, Part
-from hexlit.nets.winograd.kernels import (
-    Floats,
-    Layer,
-    Places,
-    aligned,
-    cells_of,
-    columns_of,
-    kernel_matrix,
-    padded,
-    panels,
-    parts_of,
-)
+from hexlit.nets.winograd.kernels import Floats, Layer, Places, cells_of, columns_of, kernel_matrix, panels, parts_of
 from hexlit.nets.winograd.vectors import KERNEL, LANES, SUMS, add_products, best_tile, transform_data
 
 T = TypeVar("T")
 
 
 def train_by_winograd(net: nn.Module, on: bool) -> None:
-    """Train the 3x3 convolutions of `net` this way, or as torch does; parameters and evaluation do not change."""
+    """Train the 3x3 convolutions of `net` this way, or as torch does.
+
+    Parameters, checkpoints and evaluation do not change. See `training_obstacle` for when it is impossible.
+    """
     for layer in net.modules():
         if isinstance(layer, ConvNorm) and layer.conv.kernel_size == (KERNEL, KERNEL):
             layer.conv.__class__ = WinogradConv2d if on else nn.Conv2d
@@ -42,7 +34,9 @@ def train_by_winograd(net: nn.Module, on: bool) -> None:
 class WinogradConv2d(nn.Conv2d):
     """A convolution of 3x3 cells that keeps the board's size, without bias; as torch's in all but training.
 
-    It computes in float32 under `torch.autocast`, too.
+    It computes in float32 under `torch.autocast`, too. What its kernels cannot do goes to torch: other devices, other
+    dtypes, boards that are not square. Results depend on the inputs, the number of threads and the batch, which decides
+    the tiles.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,12 +99,11 @@ def _part(thread: int, size: int, positions: int) -> Part:
 def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
     """`[B, n, n, row]` and `[O, I, 3, 3]` → `[B, O, n, n]`, channels last."""
     outputs, depth = weight.shape[:2]
-    channels = padded(outputs, LANES)
-    columns = columns_of([channels])
-    memory = _part(get_ident(), *x.shape[1::-1]).scratch("weights", parts_of(tile) * depth * channels)
-    weights = torch.from_numpy(memory[: parts_of(tile) * depth * channels])
-    panels(weight, tile, columns, weights.view(parts_of(tile), -1))
-    layer = Layer(tile, columns, depth, channels, weights.numpy(), aligned(channels))
+    columns, channels, parts = columns_of([outputs]), outputs + -outputs % LANES, parts_of(tile)
+    memory = _part(get_ident(), x.shape[1], len(x)).scratch("weights", parts * depth * channels)
+    weights = memory[: parts * depth * channels]
+    panels(weight, tile, columns, torch.from_numpy(weights).view(parts, -1))
+    layer = Layer(tile, columns, depth, channels, weights, torch.zeros(channels).numpy())
     out = x.new_empty(*x.shape[:3], channels)
 
     def work(part: Part, at: slice) -> None:
@@ -124,18 +117,19 @@ def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
 def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
     """`[B, n, n, I]` and the gradient of the result, `[B, n, n, O]` → `[O, I, 3, 3]`, I and O whole vectors."""
     parts, depth, channels = parts_of(tile), x.shape[3], gradient.shape[3]
-    add, matrix = weight_products(tile, columns_of([channels])), kernel_matrix(tile, torch.float32).numpy()
+    add = weight_products(tile, columns_of([channels]))
 
     def work(part: Part, at: slice) -> Tensor:
         cells = cells_of(part.size, tile, depth, KERNEL // 2), cells_of(part.size, tile, channels, 0)
         data = part.scratch("data", parts * (BLOCK * depth + LANES))
         found = part.scratch("found", parts * (BLOCK * channels + LANES))
-        total = part.scratch("weights", parts * depth * channels)
-        result = torch.zeros(KERNEL, KERNEL, depth, channels)
-        add(x[at].numpy(), gradient[at].numpy(), *cells, data, found, total, matrix, result.view(-1).numpy())
-        return result
+        total = torch.zeros(parts, depth, channels)
+        add(x[at].numpy(), gradient[at].numpy(), *cells, data, found, total.numpy())
+        return total
 
-    return reduce(torch.add, _over_parts(work, x)).permute(3, 2, 0, 1)
+    total = reduce(torch.add, _over_parts(work, x)).view(parts, -1)
+    taps = kernel_matrix(tile, torch.float32).T @ total
+    return taps.view(KERNEL, KERNEL, depth, channels).permute(3, 2, 0, 1)
 
 
 BLOCK = 32
@@ -150,30 +144,20 @@ def weight_products(tile: int, columns: int) -> Callable[..., None]:
 
     @kernel
     def add(
-        x: Floats,
-        gradient: Floats,
-        reads: Places,
-        cells: Places,
-        data: Floats,
-        found: Floats,
-        total: Floats,
-        matrix: Floats,
-        result: Floats,
+        x: Floats, gradient: Floats, reads: Places, cells: Places, data: Floats, found: Floats, total: Floats
     ) -> None:
-        """Add the gradient of the weights to `result`, `[3, 3, I, O]`, flat.
+        """Add the transformed gradient of the weights to `total`.
 
         Args:
             x: `[P, n, n, I]`
             gradient: of the result, `[P, n, n, O]`
             reads, cells: start of the cells of each tile in x and in `gradient`, see `cells_of`.
             data, found: scratch for BLOCK tiles and a vector more in each of the t*t parts.
-            total: scratch for the transformed gradient, `[t*t, I, O]`, flat.
-            matrix: the transform of a kernel, `[t*t, 3*3]`.
+            total: `[t*t, I, O]`
         """
         depth, channels, tiles = x.shape[3], gradient.shape[3], cells.size // outputs
         data_step, found_step = BLOCK * depth + LANES, BLOCK * channels + LANES
-        count, weights = tiles * x.shape[0], depth * channels
-        total[: parts * weights] = 0
+        count = tiles * x.shape[0]
         for begin in range(0, count, BLOCK):
             end = min(count, begin + BLOCK)
             for number in range(begin, end):
@@ -195,9 +179,5 @@ def weight_products(tile: int, columns: int) -> Callable[..., None]:
                         add_products(
                             rows, columns, True, data, a, 1, depth, found, b, end - begin, total, out, channels
                         )
-        for part in range(parts):
-            for tap in range(KERNEL**2):
-                for weight in range(weights):
-                    result[tap * weights + weight] += matrix[part, tap] * total[part * weights + weight]
 
     return add
