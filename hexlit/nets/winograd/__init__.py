@@ -1,4 +1,4 @@
-"""Evaluation on a CPU by Winograd's convolutions, in float32; this part imports no kernel."""
+"""Evaluation and training on a CPU by Winograd's convolutions, in float32; this part imports no kernel."""
 
 import numba
 
@@ -12,6 +12,9 @@ def winograd_obstacle(net: HexNet) -> str:
         return obstacle
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} is not in its kernels, only relu is"
-    if numba.config.DISABLE_JIT:
-        return "NUMBA_DISABLE_JIT is set, and its kernels only run compiled"
-    return ""
+    return training_obstacle()
+
+
+def training_obstacle() -> str:
+    """Why no convolution can be trained this way; empty if those of 3x3 can."""
+    return "NUMBA_DISABLE_JIT is set, and its kernels only run compiled" if numba.config.DISABLE_JIT else ""

@@ -1,7 +1,7 @@
 """The network on a CPU by Winograd's convolutions in float32: fewer products than a plain convolution."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -18,10 +18,10 @@ from hexlit.nets.winograd import winograd_obstacle
 from hexlit.nets.winograd.kernels import (
     Floats,
     Layer,
-    Places,
     add_gated,
     aligned,
     answer,
+    cells_of,
     columns_of,
     convolution,
     packed_conv,
@@ -33,13 +33,10 @@ from hexlit.nets.winograd.kernels import (
     spread_planes,
     stretched,
 )
-from hexlit.nets.winograd.vectors import KERNEL, LANES, best_tile, tiles_across
+from hexlit.nets.winograd.vectors import KERNEL, LANES, best_tile
 
 Step = Callable[[], None]
 """A kernel with its arguments."""
-
-OUTSIDE = 2
-"""Cells of a map outside the board."""
 
 
 class Map(NamedTuple):
@@ -54,7 +51,7 @@ class Map(NamedTuple):
     @property
     def step(self) -> int:
         """Elements for each position."""
-        return self.row * (1 if self.side == 1 else self.side**2 + OUTSIDE)
+        return self.row * self.side**2
 
 
 class Pooled(NamedTuple):
@@ -76,7 +73,7 @@ class Part:
         self.size = size
         self.positions = positions
         self._maps: dict[str, Map] = {}
-        self._scratches = {"data": aligned(0), "found": aligned(0)}
+        self._scratches: dict[str, Floats] = {}
 
     def board(self, name: str, channels: int) -> Map:
         """The map of that name with at least `channels` channels."""
@@ -101,7 +98,7 @@ class Part:
             convolution(layer.tile, layer.columns),
             source.values,
             source.step,
-            cells_read(source.side, layer.tile, source.row),
+            cells_of(source.side, layer.tile, source.row, KERNEL // 2 if layer.tile > 1 else 0),
             layer.depth,
             layer.weights,
             layer.bias if bias is None else bias.values,
@@ -111,10 +108,10 @@ class Part:
             out.values if total is None else total.values,
             out.values,
             out.step,
-            cells_written(out.side, layer.tile, out.row),
+            cells_of(out.side, layer.tile, out.row, 0),
             layer.channels,
-            self._scratch("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
-            self._scratch("found", parts * (layer.block * layer.channels + LANES)),
+            self.scratch("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
+            self.scratch("found", parts * (layer.block * layer.channels + LANES)),
             layer.block,
             self.positions,
         )
@@ -130,35 +127,11 @@ class Part:
         shape = (found.row, self.size**2, found.step, self.positions)
         return partial(add_gated, found.values, gates.values, bias.values, *shape, total.values)
 
-    def _scratch(self, name: str, count: int) -> Floats:
-        if self._scratches[name].size < count:
+    def scratch(self, name: str, count: int) -> Floats:
+        """At least `count` floats for the use of one step."""
+        if name not in self._scratches or self._scratches[name].size < count:
             self._scratches[name] = aligned(count)
         return self._scratches[name]
-
-
-@cache
-def cells_read(side: int, tile: int, row: int) -> Places:
-    """The cells that each tile reads, `[tiles * t*t]`, tile by tile; beyond the edge the cell that is always zero."""
-    border = KERNEL // 2 if tile > 1 else 0
-    return _places(side, tile, tile + 2 * border, border, side * side) * row
-
-
-@cache
-def cells_written(side: int, tile: int, row: int) -> Places:
-    """The cells that each tile writes, `[tiles * m*m]`, tile by tile; beyond the edge the cell never read."""
-    return _places(side, tile, tile, 0, side * side + 1) * row
-
-
-def _places(side: int, tile: int, width: int, border: int, outside: int) -> Places:
-    result = []
-    across = tiles_across(side, tile)
-    for top in range(across):
-        for left in range(across):
-            rows, columns = np.ogrid[:width, :width]
-            rows, columns = rows + top * tile - border, columns + left * tile - border
-            on_board = (rows >= 0) & (rows < side) & (columns >= 0) & (columns < side)
-            result.append(np.where(on_board, rows * side + columns, outside).ravel())
-    return np.concatenate(result).astype(np.int64)
 
 
 Evaluate = Callable[[NDArray[np.int8], Floats, Floats], None]

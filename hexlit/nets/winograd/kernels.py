@@ -1,8 +1,7 @@
 """Compiled code of the layers, each for the positions of one thread.
 
-A map holds the features of P positions, channels last: `[P, cells, row]`, flat. A row is the channels padded to whole
-vectors. Two cells of each position lie outside the board, for tiles that hang over its edge. The first is always zero
-and is read there. The second takes results and is never read.
+A map holds the features of P positions, channels last: `[P, n*n, row]`, flat. A row is the channels padded to whole
+vectors.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hexlit.hex.jit import kernel
 from hexlit.nets.blocks import ConvNorm, size_scale
@@ -22,9 +22,10 @@ from hexlit.nets.winograd.vectors import (
     MOST_COLUMNS,
     SUMS,
     add_products,
+    tiles_across,
     transform_data,
     transform_result,
-    transformed_kernels,
+    transforms,
     weighted_sum,
 )
 
@@ -56,16 +57,26 @@ class Layer(NamedTuple):
 
 def packed(weight: Floats, bias: Floats, tile: int, columns: int) -> Layer:
     """The layer of weight `[O, I, k, k]` and bias `[O]`."""
-    width = columns * LANES
-    depth, channels = weight.shape[1], padded(len(weight), width)
-    parts = np.zeros((parts_of(tile), depth, channels), np.float32)
-    parts[:, :, : len(weight)] = transformed_kernels(weight, tile)
-    panels = parts.reshape(len(parts), depth, -1, width).transpose(0, 2, 1, 3)
-    offsets = aligned(channels)
+    offsets = aligned(padded(len(weight), columns * LANES))
     offsets[: len(bias)] = bias
-    weights = aligned(parts.size)
-    weights[:] = panels.ravel()
-    return Layer(tile, columns, depth, channels, weights, offsets)
+    weights = panels(torch.from_numpy(weight).double(), tile, columns).float().flatten().numpy()
+    return Layer(tile, columns, weight.shape[1], offsets.size, weights, offsets)
+
+
+def panels(weight: Tensor, tile: int, columns: int, out: Tensor | None = None) -> Tensor:
+    """`[O, I, k, k]`, transformed in its own dtype → `[t*t, O / width, I, width]` with O padded, as `[t*t, ...]`."""
+    width = columns * LANES
+    if missing := -len(weight) % width:
+        weight = functional.pad(weight, (0,) * 7 + (missing,))
+    taps = weight.reshape(-1, width, *weight.shape[1:]).permute(3, 4, 0, 2, 1).reshape(weight[0, 0].numel(), -1)
+    return torch.mm(kernel_matrix(tile, weight.dtype), taps, out=out)
+
+
+@cache
+def kernel_matrix(tile: int, dtype: torch.dtype) -> Tensor:
+    """The transform of all cells of a kernel, `[t*t, k*k]`; k is 3, and 1 for tiles of side 1."""
+    matrix = torch.tensor([[float(value) for value in row] for row in transforms(tile).kernel], dtype=torch.float64)
+    return torch.kron(matrix, matrix).to(dtype)
 
 
 def packed_conv(layer: ConvNorm, tile: int, columns: int) -> Layer:
@@ -124,6 +135,20 @@ def parts_of(tile: int) -> int:
 
 
 @cache
+def cells_of(side: int, tile: int, row: int, border: int) -> Places:
+    """Start of the cells of each tile with `border` around it, tile by tile, negative beyond the edge of the board."""
+    result = []
+    across, width = tiles_across(side, tile), tile + 2 * border
+    for top in range(across):
+        for left in range(across):
+            rows, columns = np.ogrid[:width, :width]
+            rows, columns = rows + top * tile - border, columns + left * tile - border
+            on_board = (rows >= 0) & (rows < side) & (columns >= 0) & (columns < side)
+            result.append(np.where(on_board, (rows * side + columns) * row, -1).ravel())
+    return np.concatenate(result).astype(np.int64)
+
+
+@cache
 def convolution(tile: int, columns: int) -> Callable[..., None]:
     """The kernel of convolutions by tiles of side `tile` with products `columns` vectors wide.
 
@@ -161,7 +186,7 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
 
         Args:
             source, source_step: a map, and its elements for each position.
-            reads: `[tiles * t*t]`, start of each tile's cells in a position of `source`.
+            reads: `[tiles * t*t]`, start of each tile's cells in a position of `source`, see `cells_of`.
             depth: number of channels I of `source` in use.
             weights: `[t*t, O / width, I, width]`, flat.
             bias, bias_step: `[O]` with 0, or `[P, O]` with its elements for each position.
@@ -182,13 +207,15 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
                 position, which = divmod(number, tiles)
                 for channel in range(0, padded, LANES):
                     start, place = position * source_step + channel, (number - begin) * padded + channel
-                    transform_data(tile, source, start, reads, which * parts, data, place, data_step)
+                    transform_data(tile, False, source, start, reads, which * parts, data, place, data_step)
             for part in range(parts):
                 for column in range(0, channels, width):
                     panel = (part * channels + column) * depth
                     for row in range(0, end - begin, rows):
                         x, y = part * data_step + row * padded, part * found_step + row * channels + column
-                        add_products(rows, columns, data, x, padded, weights, panel, depth, found, y, channels)
+                        add_products(
+                            rows, columns, False, data, x, padded, 1, weights, panel, depth, found, y, channels
+                        )
             for number in range(begin, end):
                 position, which = divmod(number, tiles)
                 cells = which * outputs

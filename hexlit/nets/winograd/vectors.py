@@ -1,22 +1,21 @@
 """Vector code inside Numba kernels: products held in registers and transforms of tiles, written in LLVM IR.
 
 Numba has no vectors, and LLVM finds none in loops over many arrays. These intrinsics write them explicitly: `LANES`
-channels are one vector. Every array is float32, one-dimensional and C-contiguous; places count elements.
+channels are one vector. Every array is float32 and C-contiguous; places count elements.
 """
 
 import platform
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.registry import cpu_target
 from numba.core.typing import Signature
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 KERNEL = 3
 """Rows and columns of a kernel."""
@@ -82,14 +81,6 @@ def work(size: int, channels: int, batch: int, tile: int) -> int:
 def tiles_across(size: int, tile: int) -> int:
     """Tiles in a row of a board."""
     return -(-size // tile)
-
-
-def transformed_kernels(weight: NDArray[np.float32], tile: int) -> NDArray[np.float32]:
-    """`[O, I, k, k]` → `[t*t, I, O]`, computed in float64; k is 3, and 1 for tiles of side 1."""
-    matrix = np.array(transforms(tile).kernel, dtype=np.float64)
-    taps = weight.transpose(2, 3, 1, 0).reshape(weight.shape[2] * weight.shape[3], -1).astype(np.float64)
-    parts: NDArray[np.float32] = (np.kron(matrix, matrix) @ taps).astype(np.float32)
-    return parts.reshape(-1, weight.shape[1], weight.shape[0])
 
 
 def _product(roots: list[Fraction]) -> list[Fraction]:
@@ -238,6 +229,12 @@ class _Places:
             place = self.builder.add(place, offset)
         return self.builder.gep(self.data[array], [place])
 
+    def cell(self, array: int, start: Any, cells: int, place: Any, outside: Any) -> Any:
+        """A vector of `array`: at `start` plus element `place` of `cells`, or `outside` if that is negative."""
+        offset = self.builder.load(self.at(cells, place))
+        address = self.builder.bitcast(self.at(array, start, offset), VECTOR.as_pointer())
+        return self.builder.select(self.builder.icmp_signed("<", offset, _number(0)), outside, address)
+
 
 def _number(value: int) -> Any:
     return ir.Constant(ir.IntType(64), value)
@@ -250,65 +247,70 @@ def _signature(arguments: Sequence[Any]) -> Signature:
 
 
 @intrinsic(prefer_literal=True)
-def add_products(context, rows, columns, a, a_start, a_step, b, b_start, depth, out, out_start, out_step):  # type: ignore[no-untyped-def]
-    """`out = a @ b` for `rows` rows and `columns` vectors of columns, both constants; all sums stay in registers.
+def add_products(  # type: ignore[no-untyped-def]
+    context, rows, columns, adds, a, a_start, a_step, a_next, b, b_start, depth, out, out_start, out_step
+):
+    """`out = a @ b` for `rows` rows and `columns` vectors of columns; all sums stay in registers.
 
-    Row r of `a` begins at `a_start + r * a_step` and holds `depth` floats. From `b_start` on, `b` holds `depth` rows of
-    all columns without a gap. Row r of `out` begins at `out_start + r * out_step`.
+    Row r of `a` begins at `a_start + r * a_step` and has `depth` floats, `a_next` apart. From `b_start` on, `b` holds
+    `depth` rows of all columns without a gap. Row r of `out` begins at `out_start + r * out_step`. `rows`, `columns`
+    and `adds` are constants; with `adds` the products are added to `out`.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         height, width = signature.args[0].literal_value, signature.args[1].literal_value
         place, writer = _Places(context, builder, signature, values), Writer(builder)
-        a_start, a_step, b_start, depth, out_start, out_step = (values[i] for i in (3, 4, 6, 7, 9, 10))
+        a_start, a_step, a_next, b_start, depth, out_start, out_step = (values[i] for i in (4, 5, 6, 8, 9, 11, 12))
+        begins = [builder.add(out_start, builder.mul(out_step, _number(row))) for row in range(height)]
+        results = [[place.at(10, begin, _number(column * LANES)) for column in range(width)] for begin in begins]
         sums = [[cgutils.alloca_once(builder, VECTOR) for _ in range(width)] for _ in range(height)]
-        for total in (total for row in sums for total in row):
-            builder.store(ir.Constant(VECTOR, None), total)
+        for total, result in zip(chain(*sums), chain(*results), strict=True):
+            adds = signature.args[2].literal_value
+            builder.store(writer.load(result) if adds else ir.Constant(VECTOR, None), total)
         with cgutils.for_range(builder, depth) as loop:
             at = builder.add(b_start, builder.mul(loop.index, _number(width * LANES)))
-            factors = [writer.load(place.at(5, at, _number(column * LANES))) for column in range(width)]
+            factors = [writer.load(place.at(7, at, _number(column * LANES))) for column in range(width)]
             for row in range(height):
                 begin = builder.add(a_start, builder.mul(a_step, _number(row)))
-                x = writer.spread(builder.load(place.at(2, begin, loop.index)))
+                x = writer.spread(builder.load(place.at(3, begin, builder.mul(loop.index, a_next))))
                 for factor, total in zip(factors, sums[row], strict=True):
                     builder.store(writer.add_product(x, factor, builder.load(total)), total)
-        for row in range(height):
-            begin = builder.add(out_start, builder.mul(out_step, _number(row)))
-            for column, total in enumerate(sums[row]):
-                writer.store(builder.load(total), place.at(8, begin, _number(column * LANES)))
+        for total, result in zip(chain(*sums), chain(*results), strict=True):
+            writer.store(builder.load(total), result)
         return context.get_dummy_value()
 
-    arguments = (rows, columns, a, a_start, a_step, b, b_start, depth, out, out_start, out_step)
+    arguments = (rows, columns, adds, a, a_start, a_step, a_next, b, b_start, depth, out, out_start, out_step)
     return _signature(arguments), write
 
 
 @intrinsic(prefer_literal=True)
-def transform_data(context, tile, source, start, cells, first, out, out_start, out_step):  # type: ignore[no-untyped-def]
-    """`B^T d B` of one vector of channels of a tile.
+def transform_data(context, tile, backward, source, start, cells, first, out, out_start, out_step):  # type: ignore[no-untyped-def]
+    """`B^T d B` of one vector of channels of a tile; with `backward`, `A d A^T` of the gradient of the result.
 
-    Its cells begin in `source` at `start + cells[first + k]` for k in t*t; product k of the result goes to
-    `out_start + k * out_step` in `out`. `tile` is a constant.
+    Its cells begin in `source` at `start + cells[first + k]` for k in t*t (`backward`: m*m); those with a negative
+    number are zero. Product k of the result goes to `out_start + k * out_step` in `out`. `tile` and `backward` are
+    constants.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        matrix = transforms(signature.args[0].literal_value).data
-        side = len(matrix)
+        matrices, backward = transforms(signature.args[0].literal_value), signature.args[1].literal_value
+        matrix = tuple(zip(*matrices.result, strict=True)) if backward else matrices.data
         place, writer = _Places(context, builder, signature, values), Writer(builder)
-        start, first, out_start, out_step = (values[i] for i in (2, 4, 6, 7))
+        start, first, out_start, out_step = (values[i] for i in (3, 5, 7, 8))
+        side, zero = len(matrix[0]), cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None))
 
         def cell(row: int, column: int) -> Any:
-            offset = builder.load(place.at(3, first, _number(row * side + column)))
-            return writer.load(place.at(1, start, offset))
+            return writer.load(place.cell(2, start, 4, builder.add(first, _number(row * side + column)), zero))
 
         columns = [writer.multiply(matrix, [cell(row, column) for row in range(side)]) for column in range(side)]
-        for row in range(side):
+        for row in range(len(matrix)):
             result = writer.multiply(matrix, [columns[column][row] for column in range(side)])
             for column, value in enumerate(result):
-                offset = builder.mul(out_step, _number(row * side + column))
-                writer.store(value, place.at(5, out_start, offset))
+                offset = builder.mul(out_step, _number(row * len(matrix) + column))
+                writer.store(value, place.at(6, out_start, offset))
         return context.get_dummy_value()
 
-    return _signature((tile, source, start, cells, first, out, out_start, out_step)), write
+    return _signature((tile, backward, source, start, cells, first, out, out_start, out_step)), write
 
 
 @intrinsic(prefer_literal=True)
@@ -318,7 +320,7 @@ def transform_result(  # type: ignore[no-untyped-def]
     """`max(least, A^T m A + bias)` of one vector of channels of a tile; with `adds`, plus the values in `total`.
 
     Product k of m is at `found_start + k * found_step` in `found`. Cell k of the tile is at `start + cells[first + k]`
-    in `out` and in `total`. `tile` and `adds` are constants.
+    in `out` and in `total`; it is left out if that number is negative. `tile` and `adds` are constants.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -336,14 +338,14 @@ def transform_result(  # type: ignore[no-untyped-def]
 
         columns = [apply([product(row, column) for row in range(side)]) for column in range(side)]
         offset, floor = writer.load(place.at(5, bias_start)), writer.spread(least)
+        outside = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None))
         for row in range(len(matrix)):
             for column, value in enumerate(apply([columns[column][row] for column in range(side)])):
-                number = _number(row * len(matrix) + column)
-                at = builder.add(start, builder.load(place.at(11, first, number)))
+                number = builder.add(first, _number(row * len(matrix) + column))
                 value = builder.fadd(value, offset)
                 if with_total:
-                    value = builder.fadd(value, writer.load(place.at(8, at)))
-                writer.store(writer.largest(floor, value), place.at(9, at))
+                    value = builder.fadd(value, writer.load(place.cell(8, start, 11, number, outside)))
+                writer.store(writer.largest(floor, value), place.cell(9, start, 11, number, outside))
         return context.get_dummy_value()
 
     arguments = (tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first)

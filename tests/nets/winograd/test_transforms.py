@@ -4,8 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 
-from hexlit.nets.winograd.vectors import POINTS, best_tile, transformed_kernels, transforms
+from hexlit.nets.winograd.kernels import panels
+from hexlit.nets.winograd.vectors import LANES, POINTS, best_tile, transforms
 
 
 @pytest.mark.row("F3")
@@ -34,5 +36,7 @@ def test_fewer_positions_take_tiles_with_fewer_weights(size: int, channels: int)
 
 
 def test_kernels_of_one_cell_are_only_laid_out_anew() -> None:
-    weight = np.arange(6, dtype=np.float32).reshape(2, 3, 1, 1)
-    np.testing.assert_array_equal(transformed_kernels(weight, 1), weight[:, :, 0, 0].T[None])
+    weight = torch.arange(6.0).reshape(2, 3, 1, 1)
+    result = panels(weight, 1, 1).view(3, LANES)
+    torch.testing.assert_close(result[:, :2], weight[:, :, 0, 0].T, rtol=0, atol=0)
+    assert not result[:, 2:].any()
