@@ -14,6 +14,7 @@ from hexlit.accelerate.host import in_notebook, usable_cores
 from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
 from hexlit.accelerate.ranks import ALONE, Ranks, ranks
+from hexlit.accelerate.threads import keep_freed_memory
 from hexlit.errors import UsageError
 
 
@@ -102,6 +103,8 @@ class DeviceProfile:
         """
         if self.device.type == "cuda":  # the default of calls that name no device, such as those for page-locked memory
             torch.cuda.set_device(self.device)
+        if self.device.type == "cpu":
+            keep_freed_memory()
         torch.set_num_threads(self.threads)
         torch.set_float32_matmul_precision(self.matmul_precision)
         # cuDNN's convolutions have a switch of their own, of the same family as the line above. Mixing it with

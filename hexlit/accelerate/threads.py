@@ -1,12 +1,12 @@
-"""The threads of a training step on a CPU: measured once, then remembered."""
+"""The fastest way to compute a training step on a CPU: measured once, then remembered."""
 
+import ctypes
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from statistics import median
 from typing import Any
 
@@ -32,27 +32,44 @@ def torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def fastest_threads(of: Mapping[str, Any], most: int, busy: int, make: Callable[[], Callable[[], object]]) -> int:
-    """The number of threads, up to `most`, that the step of `make` takes the least time with; it depends on `of`.
+def thread_counts(most: int) -> list[int]:
+    """The numbers of threads to try: the powers of two below `most`, and `most`."""
+    return [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
+
+
+def fastest_step(
+    of: Mapping[str, Any], names: Sequence[str], busy: int, make: Callable[[], Mapping[str, Callable[[], object]]]
+) -> str:
+    """The name of the step, among those of `make`, that takes the least time; it depends on `of`.
 
     A step consists of hundreds of short parallel regions, and each waits for the last of its threads. That is long if
     other processes, such as those of self-play, take its core. So `busy` processes compute beside the measurement.
     """
-    numbers = [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
-
-    def with_threads(count: int, step: Callable[[], object]) -> None:
-        with torch_threads(count):
-            step()
 
     def measure() -> dict[str, float]:
-        step = make()
+        steps = make()
         with ExitStack() as stack:
             for _ in range(busy):
                 command = [sys.executable, "-S", "-c", BUSY, str(os.getpid())]
                 process = stack.enter_context(subprocess.Popen(command))
                 stack.callback(process.kill)
-            calls = {str(number): partial(with_threads, number, step) for number in numbers}
-            times = timed_in_turn(calls, time.perf_counter, MEASURED_SECONDS)
+            times = timed_in_turn(steps, time.perf_counter, MEASURED_SECONDS)
         return {name: median(seconds) for name, seconds in times.items()}
 
-    return int(cached_choice({**of, "threads": most, "busy": busy}, [str(number) for number in numbers], measure))
+    return cached_choice({**of, "busy": busy}, names, measure)
+
+
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""Numbers of these parameters of glibc's `mallopt`."""
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep the memory that this process frees, blocks of up to 32 MiB; elsewhere nothing changes.
+
+    It would return the activations of each step to the system, and take them again with thousands of page faults: a
+    sixth of a small network's step.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(TRIM_THRESHOLD, 2**31 - 1)
+        mallopt(MMAP_THRESHOLD, 2**25)

@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from hexlit.accelerate.events import on_its_way
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.accelerate.threads import fastest_threads, torch_threads
+from hexlit.accelerate.threads import fastest_step, thread_counts, torch_threads
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
@@ -44,8 +44,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LONG_ENOUGH = 0.02
-"""Seconds of a step that its threads are measured by."""
+LONG_ENOUGH = 0.05
+"""Seconds of a step that the choice is measured by, or more."""
 
 
 class TrainedModule(L.LightningModule):
@@ -127,6 +127,12 @@ class TrainedModule(L.LightningModule):
     def example_batch(self, count: int) -> Any:
         """A batch of `count` examples on the module's device, for trying the network."""
 
+    kernels: Sequence[str] = ("torch",)
+    """Names of the ways to compute the network in training on a cpu, torch's own first."""
+
+    def use_kernels(self, name: str) -> None:
+        """Train with these `kernels` from now on."""
+
     @property
     def net_in_use(self) -> nn.Module:
         """The network for play and evaluation: the averaged one where there is one."""
@@ -138,11 +144,11 @@ class TrainedModule(L.LightningModule):
         return self.net if self.training else self.net_in_use
 
     def prepare(self) -> float | None:
-        """Move to the device, choose the threads, and compile the network if asked for: its seconds, None without."""
+        """Move to the device, choose how a step is computed, and compile if asked for: returns its seconds, or None."""
         self.to(self.profile.device)
-        if self.device.type == "cpu" and self.threads > 1 and not self.profile.config.threads:
+        if self.device.type == "cpu":
             with unchanged(self.net):
-                self.threads = self._fastest_threads()
+                self._choose_step()
         if not self.profile.compile:
             return None
 
@@ -258,27 +264,35 @@ class TrainedModule(L.LightningModule):
     def _loss(self, batch: Any) -> Tensor:
         return self.losses(self.output(batch), batch)["loss"]
 
-    def _fastest_threads(self) -> int:
-        """See `fastest_threads`; measured on as many examples as take some time, up to a micro-batch."""
+    def _choose_step(self) -> None:
+        """Take the fastest threads and kernels, measured on as many examples as take some time, up to a micro-batch."""
+        counts = [self.threads] if self.profile.config.threads else thread_counts(self.threads)
+        kernels = ("torch",) if self.profile.compile else self.kernels
+        ways = {f"{count} {name}": (count, name) for count in counts for name in kernels}
+        if len(ways) == 1:
+            return
 
-        def step(batch: Any) -> float:
+        def step(batch: Any, count: int, name: str) -> float:
+            self.use_kernels(name)
             start = time.perf_counter()
-            with autocast(self.profile):
-                loss = self._loss(batch)
-            loss.backward()  # type: ignore[no-untyped-call]
+            with torch_threads(count):
+                with autocast(self.profile):
+                    loss = self._loss(batch)
+                loss.backward()  # type: ignore[no-untyped-call]
             return time.perf_counter() - start
 
-        def make() -> Callable[[], object]:
+        def make() -> Mapping[str, Callable[[], object]]:
             count, batch = 16, self.example_batch(16)
-            while count < self.micro_batch and step(batch) < LONG_ENOUGH:
+            while count < self.micro_batch and step(batch, 1, "torch") < LONG_ENOUGH:
                 count = min(2 * count, self.micro_batch)
                 batch = self.example_batch(count)
-            return partial(step, batch)
+            return {way: partial(step, batch, *parts) for way, parts in ways.items()}
 
         facts = {name: value for name, value in self.hparams.items() if name != "learning"}
         shape = {"batch": self.micro_batch, "precision": self.profile.precision, "layout": str(self.layout)}
         of = {"step of": type(self).__name__, "facts": facts, **shape}
-        return fastest_threads(of, self.threads, self.busy_beside, make)
+        self.threads, name = ways[fastest_step(of, list(ways), self.busy_beside, make)]
+        self.use_kernels(name)
 
     def _in_memory(self, work: Callable[[], T], examples: int) -> T:
         """The result of `work` on so many `examples`, with a smaller micro-batch each time that memory runs out."""

@@ -195,8 +195,8 @@ class _Run:
             with self.usage.sampling(), self.display:
                 if self.first_epoch < self.config.trainer.max_epochs:
                     with clock.phase(COMPILING, self.first_epoch) as phase:
-                        task.prepare(phase)
                         figures["compile_seconds"] = task.module.prepare()
+                        task.prepare(phase)
                 trainer.fit(task.module, task.data, ckpt_path=checkpoint, weights_only=True)
                 task.module.to(self.profile.device)  # Lightning leaves it on the cpu
                 clock.outside(FINISHING, trainer.current_epoch)

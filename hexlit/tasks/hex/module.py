@@ -13,6 +13,7 @@ from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
 from hexlit.nets.config import REPLY
 from hexlit.nets.tower import ILLEGAL, HexNet, NetOutput, build_net, masked_logits, playing_state
+from hexlit.nets.winograd import training_obstacle
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.training.module import TrainedModule
 
@@ -72,6 +73,15 @@ class HexModule(TrainedModule):
             raise UsageError(f"init_from: the network there has another shape; add {wanted}")
         for copy in (self.net, self.net_in_use):
             copy.load_state_dict(copy.state_dict() | playing_state(net.state_dict()))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("torch",) if training_obstacle() else ("torch", "winograd")
+
+    def use_kernels(self, name: str) -> None:
+        from hexlit.nets.winograd.training import train_by_winograd
+
+        train_by_winograd(self.net, on=name == "winograd")
 
     def output(self, batch: Positions) -> NetOutput:
         result: NetOutput = self.net_of_mode(batch[0].to(torch.float32, memory_format=self.layout))
