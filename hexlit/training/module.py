@@ -33,7 +33,6 @@ from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
     FlatParameters,
     RunningAverage,
-    adapt_state,
     build_optimizer,
     learning_rate_factor,
     scaled_lr,
@@ -216,10 +215,6 @@ class TrainedModule(L.LightningModule):
             optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]
         elif not finite:
             optimizer.zero_grad()
-
-    def on_train_start(self) -> None:
-        for optimizer in self.trainer.optimizers:
-            adapt_state(optimizer)
 
     def on_train_epoch_start(self) -> None:
         """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank draws differently."""

@@ -50,31 +50,32 @@ class FlatParameters:
         return [p.grad for group in self.groups for p in group if p.grad is not None]
 
     def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
-        """The state of an optimizer of the flat tensors, by parameter; its tensors are views."""
+        """The state of an optimizer of the flat tensors, by parameter, as views: it then suits any memory layout."""
         state, groups = dict[int, Any](), []
         for number, (part, group) in enumerate(zip(self.parts, saved["param_groups"], strict=True)):
-            groups.append({**group, "params": list(range(len(state), len(state) + len(part)))})
-            names = saved["state"].get(number, {})
-            by_parameter = [dict[str, Any]() for _ in part]
-            for name, value in names.items():
-                flat = isinstance(value, Tensor) and value.ndim == 1
-                for own, one in zip(by_parameter, _views(value, part) if flat else [value] * len(part), strict=True):
-                    own[name] = one
-            state |= dict(zip(groups[-1]["params"], by_parameter, strict=True))
+            own = [dict[str, Any]() for _ in part]
+            for name, value in saved["state"].get(number, {}).items():
+                for one, piece in zip(own, [value] * len(part) if name == "step" else _views(value, part), strict=True):
+                    one[name] = piece
+            numbers = range(len(state), len(state) + len(part))
+            groups.append({**group, "params": list(numbers)})
+            state |= dict(zip(numbers, own, strict=True))
         return {"state": state, "param_groups": groups}
 
-    def join_state(self, saved: dict[str, Any]) -> dict[str, Any]:
-        """The inverse of `split_state`, for tensors of any layout."""
-        state, groups = dict[int, Any](), [group for group in saved["param_groups"] if group["params"]]
-        for number, (part, group) in enumerate(zip(self.parts, groups, strict=True)):
+    def join_state(self, saved: dict[str, Any], fused: bool | None) -> dict[str, Any]:
+        """The inverse of `split_state`, for an optimizer that is `fused` or not; None: it has no such kernel."""
+        state, groups = dict[int, Any](), []
+        own_groups = [group for group in saved["param_groups"] if group["params"]]
+        for number, (part, group) in enumerate(zip(self.parts, own_groups, strict=True)):
+            groups.append({**group, "params": [number]} | ({} if fused is None else {"fused": fused}))
             own = [saved["state"].get(place, {}) for place in group["params"]]
             for name, value in own[0].items():
-                if isinstance(value, Tensor) and name != "step":
+                if name != "step":
                     value = torch.empty(sum(p.numel() for p in part), dtype=value.dtype)
                     for view, one in zip(_views(value, part), own, strict=True):
                         view.copy_(one[name])
                 state.setdefault(number, {})[name] = value
-        return {"state": state, "param_groups": [{**one, "params": [i]} for i, one in enumerate(groups)]}
+        return {"state": state, "param_groups": groups}
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
@@ -108,24 +109,10 @@ def build_optimizer(config: OptimizerConfig, parameters: FlatParameters, *, fuse
         return Adafactor(groups, lr=lr)
     else:
         optimizer = torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
-    # By parameter, a checkpoint suits any memory layout.
+    own = optimizer.defaults.get("fused")
     optimizer.register_state_dict_post_hook(lambda _, state: parameters.split_state(state))
-    optimizer.register_load_state_dict_pre_hook(lambda _, state: parameters.join_state(state))
+    optimizer.register_load_state_dict_pre_hook(lambda _, state: parameters.join_state(state, own))
     return optimizer
-
-
-def adapt_state(optimizer: torch.optim.Optimizer) -> None:
-    """Fit the loaded state of `optimizer` to this run's kernels, which may differ.
-
-    Fused kernels read `step` on the device of the parameter; the others would wait for it there, so it is on the cpu.
-    """
-    for group in optimizer.param_groups:
-        if "fused" in group:
-            group["fused"] = optimizer.defaults["fused"]
-            for parameter in group["params"]:
-                state = optimizer.state.get(parameter, {})
-                if "step" in state:
-                    state["step"] = state["step"].to(parameter.device if group["fused"] else "cpu")
 
 
 def scaled_lr(config: OptimizerConfig, batch: int) -> float:
