@@ -1,7 +1,6 @@
 """Optimizers, learning rates and the running average of the weights."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any
@@ -25,7 +24,8 @@ class FlatParameters:
     Attributes:
         parts: the parameters of each flat tensor.
         flat: the flat tensors `[N]`; one without parameters is left out.
-        groups: what the optimizer updates: the flat tensors, or each parameter.
+        groups: what the optimizer updates: the flat tensors, or a view of each parameter, kernels as matrices
+            `[out, in*h*w]`, whose columns follow the memory layout.
     """
 
     def __init__(self, net: nn.Module, *, by_parameter: bool = False) -> None:
@@ -33,21 +33,32 @@ class FlatParameters:
         trained = [p for p in net.parameters() if p.requires_grad]
         parts = [p for p in trained if p.ndim > 1], [p for p in trained if p.ndim <= 1]
         self.parts = [part for part in parts if part]
-        self.flat = [nn.Parameter(_joined(part)) for part in self.parts]
-        self.by_parameter = by_parameter
-        self.groups = self.parts if by_parameter else [[flat] for flat in self.flat]
+        self.flat = [_joined(part) for part in self.parts]
+        self._by_parameter = by_parameter
+        self.groups = []
         for flat, part in zip(self.flat, self.parts, strict=True):
-            for parameter, view in zip(part, _views(flat.detach(), part), strict=True):
+            self.groups.append([nn.Parameter(piece) for piece in self._pieces(flat, part)])
+            for parameter, view in zip(part, _views(flat, part), strict=True):
                 parameter.data = view
 
     def gradients(self) -> list[Tensor]:
-        """The gradients for the optimizer; those of the parameters move to the flat tensors, a missing one as zeros."""
-        if not self.by_parameter:
-            for flat, part in zip(self.flat, self.parts, strict=True):
-                flat.grad = _joined([torch.zeros_like(p) if p.grad is None else p.grad for p in part])
-                for parameter in part:
-                    parameter.grad = None
-        return [p.grad for group in self.groups for p in group if p.grad is not None]
+        """The gradients, joined for the optimizer; those of the parameters are gone, and a missing one is zeros."""
+        result = []
+        for part, group in zip(self.parts, self.groups, strict=True):
+            result.append(_joined([torch.zeros_like(p) if p.grad is None else p.grad for p in part]))
+            for own, piece in zip(group, self._pieces(result[-1], part), strict=True):
+                own.grad = piece
+            for parameter in part:
+                parameter.grad = None
+        return result
+
+    def _pieces(self, flat: Tensor, part: Sequence[Tensor]) -> list[Tensor]:
+        if not self._by_parameter:
+            return [flat]
+        pieces = torch.split(flat, [p.numel() for p in part])
+        return [
+            piece.view(len(p), -1) if p.ndim > 1 else piece.view_as(p) for piece, p in zip(pieces, part, strict=True)
+        ]
 
     def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
         """The state of an optimizer of the flat tensors, by parameter, as views: it then suits any memory layout."""
@@ -106,7 +117,9 @@ def build_optimizer(config: OptimizerConfig, parameters: FlatParameters, *, fuse
     elif config.name == "adamw_bf16":
         optimizer = AdamWBf16(groups, lr=lr, betas=(momentum, 0.999))
     elif config.name == "adafactor":
-        return Adafactor(groups, lr=lr)
+        # The steps are relative to the parameters. With torch's least scale of 1e-3, blocks whose last norm starts at
+        # zero would stay passive for hundreds of steps.
+        return torch.optim.Adafactor(groups, lr=lr, eps=(None, 1e-2))
     else:
         optimizer = torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
     own = optimizer.defaults.get("fused")
@@ -144,25 +157,7 @@ Closure = Callable[[], float] | None
 Parameters = Iterable[Tensor] | Iterable[dict[str, Any]]
 
 
-class _ByParameter(Optimizer, ABC):
-    """An optimizer that updates one parameter after another."""
-
-    @torch.no_grad()
-    def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
-        loss = None if closure is None else torch.enable_grad()(closure)()
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, parameter.grad.float(), group)
-        return loss
-
-    @abstractmethod
-    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        """Update `parameter` by its `gradient` in float32."""
-
-
-class AdamWBf16(_ByParameter):
+class AdamWBf16(Optimizer):
     """AdamW (Loshchilov & Hutter 2019) with both moments kept in bfloat16: 4 bytes a parameter instead of 8.
 
     The moments are computed in float32 and rounded stochastically when they are stored (Zamirai et al. 2020): up or
@@ -181,16 +176,21 @@ class AdamWBf16(_ByParameter):
         seed = torch.initial_seed() % 2**63
         super().__init__(params, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": weight_decay, "seed": seed})
 
+    @torch.no_grad()
     def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
-        """As for every optimizer, with new random draws."""
-        group = self.param_groups[0]
-        self._generator = torch.Generator(group["params"][0].device).manual_seed(group["seed"])
-        loss = super().step(closure)
-        group["seed"] = (group["seed"] + 1) % 2**63
+        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
+        loss = None if closure is None else torch.enable_grad()(closure)()
+        first = self.param_groups[0]
+        generator = torch.Generator(first["params"][0].device).manual_seed(first["seed"])
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, parameter.grad.float(), group, generator)
+        first["seed"] = (first["seed"] + 1) % 2**63
         return loss
 
-    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state, generator = self.state[parameter], self._generator
+    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], generator: torch.Generator) -> None:
+        state = self.state[parameter]
         if not state:
             state["step"] = 0
             state["exp_avg"] = torch.zeros_like(parameter, dtype=torch.bfloat16)
@@ -221,54 +221,6 @@ def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tens
     return torch.where(x.isfinite(), rounded, x).to(torch.bfloat16)
 
 
-class Adafactor(_ByParameter):
-    """Adafactor (Shazeer & Stern 2018) without momentum: it keeps only a row and a column of a matrix's second moments.
-
-    Unlike in `torch.optim.Adafactor`, a kernel `[out, in, h, w]` counts as the matrix `[out, in*h*w]`. torch factors
-    the last two dimensions. For 3x3 kernels that keeps two thirds of the moments, for 1x1 kernels twice as many as
-    there are. The step is relative to the parameter: `lr` times its root mean square.
-
-    Args:
-        lr: highest step relative to the parameter; step t takes at most 1/sqrt(t).
-        weight_decay: decoupled.
-        smallest_scale: least value used for the root mean square, so that a parameter can leave zero.
-            The paper's 1e-3 keeps blocks whose last norm starts at zero passive for hundreds of steps.
-    """
-
-    def __init__(
-        self, params: Parameters, lr: float = 1e-2, weight_decay: float = 0.0, smallest_scale: float = 1e-2
-    ) -> None:
-        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "smallest_scale": smallest_scale})
-
-    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        state["step"] = state.get("step", 0) + 1
-        new = state["step"] ** -0.8  # weight of this step's squares
-        tiny = torch.finfo(parameter.dtype).eps
-        if gradient.ndim > 1:
-            gradient = gradient.flatten(1)
-            squares = gradient.square()
-            if "row" not in state:
-                state["row"] = torch.zeros_like(squares[:, :1])
-                state["column"] = torch.zeros_like(squares[:1])
-            row = state["row"].lerp_(squares.mean(1, keepdim=True), new)
-            column = state["column"].lerp_(squares.mean(0, keepdim=True), new)
-            variance = (row @ column).div_(row.mean().clamp_min(tiny))
-        else:
-            if "variance" not in state:
-                state["variance"] = torch.zeros_like(gradient)
-            variance = state["variance"].lerp_(gradient.square(), new).clone()
-        update = variance.clamp_(min=tiny**2).rsqrt_().mul_(gradient)
-        relative = _root_mean_square(parameter).clamp_min(group["smallest_scale"])
-        length = relative / _root_mean_square(update).clamp_min(1) * min(group["lr"], state["step"] ** -0.5)
-        parameter.mul_(1 - group["lr"] * group["weight_decay"])
-        parameter.sub_(update.mul_(length).view_as(parameter))
-
-
-def _root_mean_square(x: Tensor) -> Tensor:
-    return x.square().mean().sqrt()
-
-
 class RunningAverage(nn.Module):
     """Exponential moving average of the weights and buffers of a network; the first update copies them.
 
@@ -291,10 +243,11 @@ class RunningAverage(nn.Module):
     def follow(self, net: nn.Module, parameters: FlatParameters) -> None:
         """Average `net`, whose `parameters` are flat, from now on; both stay on their device."""
         self._begun = bool(self.n_averaged)
-        tensors = [*FlatParameters(self.module).flat, *self.module.buffers()], [*parameters.flat, *net.buffers()]
-        pairs = [[one.detach() for one in pair] for pair in zip(*tensors, strict=True)]
-        self._floats = list(zip(*(pair for pair in pairs if pair[0].is_floating_point()), strict=True))
-        self._others = [pair for pair in pairs if not pair[0].is_floating_point()]
+        own, other = FlatParameters(self.module).flat, parameters.flat
+        buffers = list(zip(self.module.buffers(), net.buffers(), strict=True))
+        floats = [pair for pair in buffers if pair[0].is_floating_point()]
+        self._floats = list(zip(*zip(own, other, strict=True), *floats, strict=True))
+        self._others = [pair for pair in buffers if not pair[0].is_floating_point()]
 
     @torch.no_grad()
     def update(self) -> None:

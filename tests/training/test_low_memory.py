@@ -1,15 +1,13 @@
 """Optimizers with little state."""
 
-import copy
 import io
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from hexlit.training.optimizer import Adafactor, AdamWBf16, rounded_to_bf16
-
-LOW_MEMORY = [AdamWBf16, Adafactor]
+from hexlit.training.config import OptimizerConfig
+from hexlit.training.optimizer import AdamWBf16, FlatParameters, build_optimizer, rounded_to_bf16
 
 
 def net() -> nn.Module:
@@ -86,10 +84,9 @@ def test_bf16_draws_depend_on_the_seed_alone_and_leave_the_stream_of_torch_alone
 
 
 @pytest.mark.row("A22")
-@pytest.mark.parametrize("kind", LOW_MEMORY)
-def test_state_goes_through_a_file_and_training_goes_on_as_if_never_stopped(kind: type[AdamWBf16 | Adafactor]) -> None:
+def test_state_goes_through_a_file_and_training_goes_on_as_if_never_stopped() -> None:
     model = net()
-    optimizer = kind(model.parameters(), lr=0.01)
+    optimizer = AdamWBf16(model.parameters(), lr=0.01)
     train(model, optimizer, range(5))
     file = io.BytesIO()
     torch.save({"net": model.state_dict(), "optimizer": optimizer.state_dict()}, file)
@@ -100,24 +97,20 @@ def test_state_goes_through_a_file_and_training_goes_on_as_if_never_stopped(kind
     torch.manual_seed(99)
     resumed = net()
     resumed.load_state_dict(saved["net"])
-    second = kind(resumed.parameters(), lr=0.5)
+    second = AdamWBf16(resumed.parameters(), lr=0.5)
     second.load_state_dict(saved["optimizer"])
     for state in second.state.values():
-        if kind is AdamWBf16:
-            assert {name: tensor.dtype for name, tensor in state.items() if name != "step"} == {
-                "exp_avg": torch.bfloat16,
-                "exp_avg_sq": torch.bfloat16,
-            }
+        kinds = {name: tensor.dtype for name, tensor in state.items() if name != "step"}
+        assert kinds == {"exp_avg": torch.bfloat16, "exp_avg_sq": torch.bfloat16}
     train(resumed, second, range(5, 10))
     assert torch.equal(weights(resumed), weights(model))
 
 
-@pytest.mark.parametrize("kind", LOW_MEMORY)
-def test_closure_is_evaluated_with_gradients_and_its_loss_returned(kind: type[AdamWBf16 | Adafactor]) -> None:
+def test_closure_is_evaluated_with_gradients_and_its_loss_returned() -> None:
     """Lightning always passes a closure."""
     parameter = nn.Parameter(torch.ones(3))
     unused = nn.Parameter(torch.ones(3))
-    optimizer = kind([parameter, unused], lr=0.1)
+    optimizer = AdamWBf16([parameter, unused], lr=0.1)
 
     def closure() -> float:
         loss = parameter.square().sum()
@@ -131,40 +124,32 @@ def test_closure_is_evaluated_with_gradients_and_its_loss_returned(kind: type[Ad
 
 
 @pytest.mark.row("A22")
-def test_adafactor_takes_the_steps_of_torch_where_matrices_are_matrices() -> None:
-    torch.manual_seed(0)
-    ours = nn.Sequential(nn.Linear(5, 4), nn.LayerNorm(4), nn.Linear(4, 1))
-    theirs = copy.deepcopy(ours)
-    low_memory = Adafactor(ours.parameters(), lr=0.1, weight_decay=0.1, smallest_scale=0.02)
-    plain = torch.optim.Adafactor(theirs.parameters(), lr=0.1, weight_decay=0.1, eps=(None, 0.02))
-    train(ours, low_memory, range(200))  # 1/sqrt(t) falls below the rate on the way
-    train(theirs, plain, range(200))
-    assert torch.allclose(weights(ours), weights(theirs), atol=1e-5)
-
-
-@pytest.mark.row("A22")
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
 def test_adafactor_sees_a_kernel_as_a_matrix(memory_format: torch.memory_format) -> None:
     torch.manual_seed(0)
-    kernel = nn.Parameter(torch.randn(6, 4, 3, 3).to(memory_format=memory_format))
-    matrix = nn.Parameter(kernel.detach().flatten(1).clone())
-    low_memory = Adafactor([kernel], lr=0.1, smallest_scale=1e-3)
-    plain = torch.optim.Adafactor([matrix], lr=0.1)
+    layer = nn.Conv2d(4, 6, 3, bias=False).to(memory_format=memory_format)  # type: ignore[call-overload]
+    matrix = nn.Parameter(layer.weight.detach().flatten(1).clone())
+    parameters = FlatParameters(layer, by_parameter=True)
+    config = OptimizerConfig(name="adafactor", weight_decay=0.1)
+    ours = build_optimizer(config, parameters, fused=False, lr=0.1)
+    plain = torch.optim.Adafactor([matrix], lr=0.1, weight_decay=0.1, eps=(None, 1e-2))
     for step in range(20):
-        kernel.grad, matrix.grad = torch.sin(kernel.detach() * 7 + step), torch.sin(matrix.detach() * 7 + step)
-        low_memory.step()
+        layer.weight.grad = torch.sin(layer.weight.detach() * 7 + step)
+        matrix.grad = torch.sin(matrix.detach() * 7 + step)
+        parameters.gradients()
+        ours.step()
         plain.step()  # type: ignore[no-untyped-call]
-    assert torch.allclose(kernel.detach().flatten(1), matrix.detach(), atol=1e-5)
-    assert kernel.is_contiguous(memory_format=memory_format)
-    assert sum(tensor.numel() for tensor in low_memory.state[kernel].values() if isinstance(tensor, Tensor)) == 6 + 36
+    assert torch.allclose(layer.weight.detach().flatten(1), matrix.detach(), atol=1e-5)
+    assert layer.weight.is_contiguous(memory_format=memory_format)
+    (state,) = ours.state.values()
+    assert sum(tensor.numel() for name, tensor in state.items() if name != "step") == 6 + 36
 
 
 @pytest.mark.row("A22")
 @pytest.mark.gpu
-@pytest.mark.parametrize("kind", LOW_MEMORY)
-def test_cuda_takes_the_steps_of_the_cpu(kind: type[AdamWBf16 | Adafactor]) -> None:
+def test_cuda_takes_the_steps_of_the_cpu() -> None:
     """Bf16 moments up to their rounding, as devices draw differently."""
     host, device = net(), net().cuda()
-    train(host, kind(host.parameters(), lr=0.01), range(20))
-    train(device, kind(device.parameters(), lr=0.01), range(20))
-    assert torch.allclose(weights(host), weights(device).cpu(), atol=1e-5 if kind is Adafactor else 1e-2)
+    train(host, AdamWBf16(host.parameters(), lr=0.01), range(20))
+    train(device, AdamWBf16(device.parameters(), lr=0.01), range(20))
+    assert torch.allclose(weights(host), weights(device).cpu(), atol=1e-2)

@@ -423,16 +423,16 @@ def test_the_gradients_of_ranks_add_up_to_those_of_one_process() -> None:
         alone.configure_optimizers()
         alone.manual_backward = Tensor.backward  # type: ignore[method-assign]  # there is no trainer
         expected = alone._gradients(batch)["loss"]
-        total, found = [torch.zeros_like(p) for p in alone.flat.flat], torch.zeros(())
+        total, found = [torch.zeros_like(p) for (p,) in alone.flat.groups], torch.zeros(())
         for rank in range(3):
             module = Regression(accelerator={"micro_batch": 2})
             module.configure_optimizers()
             module.manual_backward = Tensor.backward  # type: ignore[method-assign]
             module.ranks = Ranks(rank, 3, rank, 3)
             found = found + module._gradients(module.on_before_batch_transfer(batch, 0))["loss"]
-            for sums, parameter in zip(total, module.flat.flat, strict=True):
+            for sums, (parameter,) in zip(total, module.flat.groups, strict=True):
                 assert parameter.grad is not None
                 sums += parameter.grad
         torch.testing.assert_close(found, expected)
-        for sums, parameter in zip(total, alone.flat.flat, strict=True):
+        for sums, (parameter,) in zip(total, alone.flat.groups, strict=True):
             torch.testing.assert_close(sums, parameter.grad)

@@ -15,7 +15,6 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.training.config import OPTIMIZERS, OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import (
-    Adafactor,
     AdamWBf16,
     FlatParameters,
     RunningAverage,
@@ -29,7 +28,7 @@ CONF = Path(__file__).resolve().parents[2] / "conf" / "optimizer"
 KINDS: dict[str, type[torch.optim.Optimizer]] = {
     "adamw": torch.optim.AdamW,
     "sgd": torch.optim.SGD,
-    "adafactor": Adafactor,
+    "adafactor": torch.optim.Adafactor,
     "adamw_bf16": AdamWBf16,
 }
 

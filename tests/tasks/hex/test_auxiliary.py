@@ -100,7 +100,7 @@ def test_a_batch_in_parts_has_the_gradient_of_the_whole() -> None:
             if isinstance(layer, torch.nn.BatchNorm2d):
                 layer.eval()
         module._gradients(batch)
-        gradients.append([parameter.grad for parameter in module.flat.flat])
+        gradients.append([parameter.grad for (parameter,) in module.flat.groups])
     for whole, parts in zip(*gradients, strict=True):
         torch.testing.assert_close(whole, parts, atol=1e-6, rtol=1e-4)
 
