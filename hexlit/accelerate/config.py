@@ -94,7 +94,8 @@ class AcceleratorConfig(Settings, section="accelerator"):
     that has fallen silent ends the run after this time."""
 
     threads: int = number(0, "[0, inf)")
-    """CPU threads of torch and of all other computations. 0: all cores that this process may use."""
+    """CPU threads of torch and of all other computations. 0: all cores that this process may use, for the steps of
+    training as many of them as are fastest, measured once."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -50,7 +50,8 @@ class EvaluationConfig(Settings, section="evaluation"):
     positions: int = number(1000, "[1, inf)")
     """Random won positions for the final figures."""
     quick_positions: int = number(200, "[1, inf)")
-    """Other ones, drawn with `seed` + 1, that are judged during the run."""
+    """Other ones, drawn with `seed` + 1, that are judged during the run. With `evaluation.proof.enabled` a fifth of
+    them, until their figures come near the proof."""
     game_positions: int = number(300, "[12, inf)")
     """Positions from games, won and lost, for the value's calibration and a second optimality."""
     every_epochs: int = number(1, "[0, inf)")

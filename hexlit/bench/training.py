@@ -183,6 +183,7 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     clock = module.clock
     reset_peak(profile.device)
     compile_seconds = module.prepare()
+    profile = replace(profile, threads=module.threads)
     if profile.compile and compile_seconds is None:
         return line_of(what, unit, profile, precision, detail="torch.compile fails here")
     times: list[float] = []
@@ -211,7 +212,7 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     rates = [profile.train_batch / (end - begin) for begin, end in pairwise(times[WARM_UP:])]
     more = {"first_call_seconds": times[1] - times[0], "compile_seconds": compile_seconds, "peak_bytes": peak}
     more |= {"milliseconds": 1000 * profile.train_batch / median(rates), "load_share": spent["load"] / whole}
-    detail = parts + ("" if fits else f", micro-batch {micro} as memory ran out")
+    detail = f"by {module.kernels_in_use}: {parts}" + ("" if fits else f", micro-batch {micro} as memory ran out")
     return line_of(what, unit, profile, precision, rates, fits=fits, detail=detail, **more)
 
 

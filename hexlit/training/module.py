@@ -65,6 +65,7 @@ class TrainedModule(L.LightningModule):
         learning_rate: that of the latest step; 0 before the first.
         micro_batch: present limit of examples that go through the network at once.
         threads: those of torch in a step; on a cpu `prepare` chooses them if `accelerator.threads` does not.
+        kernels_in_use: the one of `kernels` that `prepare` has chosen.
         busy_beside: processes that compute beside the training; the choice of threads allows for them.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
         skipped_in_a_row: the latest such steps without another one between them, over epochs; likewise.
@@ -101,6 +102,7 @@ class TrainedModule(L.LightningModule):
         self.micro_batch = profile.micro_batch
         self.threads = profile.threads
         self.busy_beside = 0
+        self.kernels_in_use = "torch"
         self.skipped_steps = torch.zeros(())
         self.skipped_in_a_row = torch.zeros(())
         self.learning_rate = 0.0
@@ -286,8 +288,8 @@ class TrainedModule(L.LightningModule):
         facts = {name: value for name, value in self.hparams.items() if name != "learning"}
         shape = {"batch": self.micro_batch, "precision": self.profile.precision, "layout": str(self.layout)}
         of = {"step of": type(self).__name__, "facts": facts, **shape}
-        self.threads, name = ways[fastest_step(of, list(ways), self.busy_beside, make)]
-        self.use_kernels(name)
+        self.threads, self.kernels_in_use = ways[fastest_step(of, list(ways), self.busy_beside, make)]
+        self.use_kernels(self.kernels_in_use)
 
     def _in_memory(self, work: Callable[[], T], examples: int) -> T:
         """The result of `work` on so many `examples`, with a smaller micro-batch each time that memory runs out."""

@@ -26,7 +26,7 @@ from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoint
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
-from hexlit.training.module import FiniteGuard
+from hexlit.training.module import FiniteGuard, TrainedModule
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING, SAVING, RunDisplay
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
@@ -241,7 +241,7 @@ class _Run:
             "learning_rate": scaled_lr(config.optimizer, self.profile.train_batch),
             **self.usage.summary(),
             "parameters": sum(p.numel() for p in task.module.net.parameters()),
-            "device": ", ".join(filter(None, [describe_device(self.profile, task.module.threads), task.engine()])),
+            "device": ", ".join(filter(None, [describe_device(self.profile, task.module), task.engine()])),
             "versions": versions(),
             **({prefix: dict(evaluation.latest)} if (prefix := evaluation.measured.prefix) else {}),
             **figures,
@@ -301,13 +301,13 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     return path, done
 
 
-def describe_device(profile: DeviceProfile, learning: int = 0) -> str:
-    """One line on the device, its threads and those `learning` if they are fewer, and the precision of training."""
+def describe_device(profile: DeviceProfile, module: TrainedModule | None = None) -> str:
+    """One line on the device, its threads, and the precision of training, with the kernels that `module` has chosen."""
     kind = profile.device.type
     name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
     count = profile.devices if isinstance(profile.devices, int) else len(profile.devices)
     several = f"{count} x " if count > 1 else ""
-    own = f" on {learning}" if 0 < learning < profile.threads else ""
+    own = "" if module is None or kind != "cpu" else f" by {module.kernels_in_use} on {module.threads}"
     return f"{several}{kind} ({name}, {profile.threads} threads), training {profile.precision}{own}"
 
 
