@@ -2,8 +2,7 @@
 
 import io
 import os
-import time
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -13,6 +12,7 @@ from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
+from hexlit.training.config import RunOptions
 
 if TYPE_CHECKING:
     import lightning as L
@@ -20,25 +20,13 @@ if TYPE_CHECKING:
 
 
 def train_task(
-    settings: RunConfig,
-    folder: Path,
-    facts: dict[str, Any],
-    *,
-    callbacks: "Sequence[L.Callback]" = (),
-    run_name: str | None = None,
-    started: float | None = None,
-    trial: bool = False,
-    console: "Console | None" = None,
-    saved: Callable[[Path], None] = lambda path: None,
+    settings: RunConfig, folder: Path, options: RunOptions, console: "Console | None" = None
 ) -> dict[str, Any]:
     """Train with `settings` in `folder`, and return the summary; see `hexlit.training.run.run`.
-
-    The loggers are told `facts` of the command line.
 
     Output for people goes to `console`, None for the terminal; only the first of several ranks shows anything. At the
     end a report is written there, unless `settings` turn it off.
     """
-    started = time.monotonic() if started is None else started
     entry = known_tasks()[settings.task]
     begun = entry.begin(settings)
     status = getattr(begun[0], "status", str) if begun else str
@@ -55,27 +43,22 @@ def train_task(
     with Waiting(title, "loading PyTorch", status, console=console) as waiting:
         from hexlit.accelerate.profile import build_profile
         from hexlit.reporting.progress import TrainingProgress
-        from hexlit.training.run import HasEndedError, RunOptions, run
+        from hexlit.training.run import HasEndedError, run
 
         waiting.what = "setting up"
         task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
-        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=trial)
-        options = RunOptions(
-            callbacks=[*callbacks, *_own_callbacks(settings)],
-            run_name=run_name,
-            started=started,
-            trial=trial,
-            saved=saved,
-            facts=facts,
-            tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
-        )
+        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=options.trial)
+        tags = dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])
+        callbacks = [*options.callbacks, *_own_callbacks(settings)]
 
         def display_from(epoch: int) -> TrainingProgress:
             most, shown = settings.trainer, {"title": title, "console": console, "after": waiting}
             return TrainingProgress(most.max_epochs, max_time=most.max_seconds, first_epoch=epoch, **shown)  # type: ignore[arg-type]
 
         try:
-            summary = run(settings, task, folder, profile, display_from, options)
+            summary = run(
+                settings, task, folder, profile, display_from, replace(options, callbacks=callbacks, tags=list(tags))
+            )
         except HasEndedError as ended:
             reached = ended.args[0].get("strength") or ended.args[0].get("val") or {}
             shown = (f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
@@ -84,7 +67,7 @@ def train_task(
             return dict(ended.args[0])
     if settings.report and writes:
         path = write_beside(folder)
-        if path is not None and not trial:
+        if path is not None and not options.trial:
             say(f"Report: {os.path.relpath(path)}")
     return summary
 

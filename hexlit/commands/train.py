@@ -13,6 +13,7 @@ from hexlit.commands.rank_processes import STARTED, folder_arguments, other_rank
 from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
+from hexlit.training.config import RunOptions
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
@@ -122,4 +123,5 @@ def train_in_folder(
             write_settings()
 
     with other_ranks(settings.accelerator.devices, composed):
-        train_task(settings, composed.folder, composed.choices(), started=started, console=console, saved=saved)
+        options = RunOptions(time.monotonic() if started is None else started, saved=saved, facts=composed.choices())
+        train_task(settings, composed.folder, options, console)

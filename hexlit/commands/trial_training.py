@@ -16,7 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.reporting.run_files import flat
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.budget import progress
-from hexlit.training.config import TrainerConfig
+from hexlit.training.config import RunOptions, TrainerConfig
 from hexlit.training.loggers import note_in_wandb
 from hexlit.training.phases import ONCE
 from hexlit.tuning.config import BUDGET_STEPS
@@ -52,8 +52,8 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
     parts = place.relative_to(trial.ticket.folder).parts
     name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *parts])
-    callbacks = [pruning, WandbNotes(trial, pruning)]
-    summary = train_task(own, place, composed.choices(), callbacks=callbacks, run_name=name, trial=True)
+    callbacks, facts = [pruning, WandbNotes(trial, pruning)], composed.choices()
+    summary = train_task(own, place, RunOptions(callbacks=callbacks, run_name=name, trial=True, facts=facts))
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
     values = pruning.metrics | figures
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:

@@ -1,8 +1,12 @@
 """The sections `trainer`, `optimizer` and `logger` of the configuration. Nothing heavy is imported here."""
 
 import re
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, install, number, one_of
@@ -98,3 +102,22 @@ class LoggerConfig(Settings, section="logger"):
         super().__post_init__()
         if self.tensorboard and not (find_spec("tensorboard") or find_spec("tensorboardX")):
             raise UsageError(f"logger.tensorboard=true: needs a package; {install('tensorboard')}")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the caller of a run adds to its settings."""
+
+    started: float = field(default_factory=time.monotonic)
+    """Time on `time.monotonic()` from which the run counts its time."""
+    callbacks: Sequence[Any] = ()
+    """Callbacks of Lightning; they come after those of the run, before its checkpoints."""
+    run_name: str | None = None
+    """Name for the loggers; None: made of the configuration's name and the folder's."""
+    trial: bool = False
+    """Whether it is a trial of a sweep; see `hexlit.training.task.Session`."""
+    saved: Callable[[Path], None] = lambda path: None
+    """Called after each checkpoint that has been written and checked."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """They describe the run on Weights & Biases, in addition to its configuration."""
+    tags: Sequence[str] = ()

@@ -5,7 +5,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.budget import Budget, Cost
 from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints, check_same, read_checkpoint
+from hexlit.training.config import RunOptions
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
@@ -35,25 +36,6 @@ from hexlit.training.usage import RunUsage
 
 class HasEndedError(Exception):
     """Nothing is left to train; its argument is the summary of the run."""
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What the caller of a run adds to its settings."""
-
-    started: float
-    """Time on `time.monotonic()` from which the run counts its time."""
-    callbacks: Sequence[L.Callback] = ()
-    """They come after those of the run, before its checkpoints."""
-    run_name: str | None = None
-    """Name for the loggers; None: made of the configuration's name and the folder's."""
-    trial: bool = False
-    """Whether it is a trial of a sweep; see `Session`."""
-    saved: Callable[[Path], None] = lambda path: None
-    """Called after each checkpoint that has been written and checked."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """They describe the run on Weights & Biases, in addition to its configuration."""
-    tags: Sequence[str] = ()
 
 
 def run(

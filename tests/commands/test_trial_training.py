@@ -9,7 +9,7 @@ from hexlit.commands.task_run import train_task
 from hexlit.commands.trial_training import time_left
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastTrainConfig
-from hexlit.training.config import TrainerConfig
+from hexlit.training.config import RunOptions, TrainerConfig
 
 
 @pytest.mark.row("C12")
@@ -36,5 +36,5 @@ def test_a_trial_alone_is_refused_a_full_device(trial: bool, tmp_path: Path, mon
 
     monkeypatch.setattr("hexlit.accelerate.profile.build_profile", build_profile)
     with pytest.raises(UsageError, match="enough is known"):
-        train_task(ForecastTrainConfig(task="forecast", name="x"), tmp_path, {}, trial=trial)
+        train_task(ForecastTrainConfig(task="forecast", name="x"), tmp_path, RunOptions(trial=trial))
     assert asked == [trial]
