@@ -12,11 +12,11 @@ from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES, blank_planes
-from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, OneThread, Planes, Run, TwinForward, folded_twin
+from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, OneThread, Planes, Run, TwinForward
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
 from hexlit.nets.fused import FusedForward
-from hexlit.nets.tower import HexNet, masked_logits
+from hexlit.nets.tower import HexNet
 
 log = logging.getLogger(__name__)
 
@@ -198,9 +198,7 @@ class NetworkEvaluator:
             ValueError: the plain network's own answers are not finite.
         """
         planes = random_planes(self.batch, self.size)
-        policy = np.zeros((self.batch, self.actions), np.float32)
-        value = np.zeros(self.batch, np.float32)
-        run(planes, policy, value)
+        policy, value = answers(run, planes, self.batch, self.actions)
         count = min(CHECKED_POSITIONS, self.batch)
         probabilities, values = plain_answers(net, planes[:count], self.actions)
         if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
@@ -241,14 +239,21 @@ def random_planes(batch: int, size: int) -> Planes:
 
 
 def plain_answers(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
-    """Probabilities `[P, A]` and values `[P]` of `net` in evaluation, by torch's operators in float32 on the CPU."""
-    twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last=True)
-    seen = torch.from_numpy(planes)
-    with torch.inference_mode():
-        outputs = [twin(part.float()) for part in torch.split(seen, 256)]
-        logits = torch.cat([output.policy_logits[:, :actions] for output in outputs])
-        values = torch.cat([output.value for output in outputs])
-        return torch.softmax(masked_logits(logits, seen), 1).numpy(), values.numpy()
+    """As `answers` by `net` in evaluation, by torch's operators in float32 on the CPU."""
+    plain = HostRun(TwinForward(net, torch.device("cpu"), torch.float32, channels_last=True))
+    return answers(plain, planes, min(256, len(planes)), actions)
+
+
+@torch.inference_mode()
+def answers(run: Run, planes: Planes, batch: int, actions: int) -> tuple[Floats, Floats]:
+    """Probabilities `[P, A]` and values `[P]` of any number P of positions by a `run` of `batch` at once."""
+    count = len(planes)
+    batches = np.resize(planes, (-(-count // batch), batch, *planes.shape[1:]))  # the last one padded by repetitions
+    policies = np.zeros((*batches.shape[:2], actions), np.float32)
+    values = np.zeros(batches.shape[:2], np.float32)
+    for arrays in zip(batches, policies, values, strict=True):
+        run(*arrays)
+    return policies.reshape(-1, actions)[:count], values.ravel()[:count]
 
 
 LEAST_SAME_MOVES = 0.98
@@ -285,17 +290,11 @@ def measure_agreement(net: HexNet, evaluator: NetworkEvaluator, planes: Planes) 
         evaluator: the evaluator of self-play.
         planes: int8 `[P, 5, n, n]`, any number of positions P from 1 on.
     """
-    count, batch = len(planes), evaluator.batch
-    batches = np.resize(planes, (-(-count // batch), batch, *planes.shape[1:]))  # the last one padded by repetitions
-    policies = np.zeros((*batches.shape[:2], evaluator.actions), np.float32)
-    values = np.zeros(batches.shape[:2], np.float32)
-    for arrays in zip(batches, policies, values, strict=True):
-        evaluator.evaluate(*arrays)
+    policy, value = answers(evaluator.evaluate, planes, evaluator.batch, evaluator.actions)
     probabilities, expected = plain_answers(net, planes, evaluator.actions)
-    policy = policies.reshape(-1, evaluator.actions)[:count]
-    value_error = np.abs(values.ravel()[:count] - expected)
+    value_error = np.abs(value - expected)
     return Agreement(
-        positions=count,
+        positions=len(planes),
         policy_error=float(np.abs(policy - probabilities).sum(1).mean() / 2),
         value_error=float(value_error.mean()),
         largest_value_error=float(value_error.max()),
