@@ -315,20 +315,20 @@ def transform_data(context, tile, backward, source, start, cells, first, out, ou
 
 @intrinsic(prefer_literal=True)
 def transform_result(  # type: ignore[no-untyped-def]
-    context, tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first
+    context, tile, adds, found, found_start, found_step, bias, bias_start, least, out, start, cells, first
 ):
-    """`max(least, A^T m A + bias)` of one vector of channels of a tile; with `adds`, plus the values in `total`.
+    """`max(least, A^T m A + bias)` of one vector of channels of a tile; with `adds`, plus the values in `out`.
 
     Product k of m is at `found_start + k * found_step` in `found`. Cell k of the tile is at `start + cells[first + k]`
-    in `out` and in `total`; it is left out if that number is negative. `tile` and `adds` are constants.
+    in `out`; it is left out if that number is negative. `tile` and `adds` are constants.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        matrix, with_total = transforms(signature.args[0].literal_value).result, signature.args[1].literal_value
+        matrix, adds = transforms(signature.args[0].literal_value).result, signature.args[1].literal_value
         shared, rest = _shared_columns(matrix)
         side = len(matrix[0])
         place, writer = _Places(context, builder, signature, values), Writer(builder)
-        found_start, found_step, bias_start, least, start, first = (values[i] for i in (3, 4, 6, 7, 10, 12))
+        found_start, found_step, bias_start, least, start, first = (values[i] for i in (3, 4, 6, 7, 9, 11))
 
         def product(row: int, column: int) -> Any:
             return writer.load(place.at(2, found_start, builder.mul(found_step, _number(row * side + column))))
@@ -342,13 +342,13 @@ def transform_result(  # type: ignore[no-untyped-def]
         for row in range(len(matrix)):
             for column, value in enumerate(apply([columns[column][row] for column in range(side)])):
                 number = builder.add(first, _number(row * len(matrix) + column))
-                value = builder.fadd(value, offset)
-                if with_total:
-                    value = builder.fadd(value, writer.load(place.cell(8, start, 11, number, outside)))
-                writer.store(writer.largest(floor, value), place.cell(9, start, 11, number, outside))
+                target, value = place.cell(8, start, 10, number, outside), builder.fadd(value, offset)
+                if adds:
+                    value = builder.fadd(value, writer.load(target))
+                writer.store(writer.largest(floor, value), target)
         return context.get_dummy_value()
 
-    arguments = (tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first)
+    arguments = (tile, adds, found, found_start, found_step, bias, bias_start, least, out, start, cells, first)
     return _signature(arguments), write
 
 
