@@ -56,12 +56,12 @@ class NetworkEvaluator:
         self.profile = profile
         self.backend = ""
         self.dtype = profile.inference_dtype
-        self.build_seconds = 0.0
         self._planes_shape = (batch, PLANES, size, size)
         self._rows = batch  # positions that the device evaluates at once
-        self._forward: Forward
         self._run: Run | None
+        started = time.monotonic()
         self._forward, self._run = self._first_that_works(net)
+        self.build_seconds = time.monotonic() - started
 
     def evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
         """Write probabilities of legal actions and values of B positions.
@@ -101,24 +101,19 @@ class NetworkEvaluator:
             torch.cuda.current_stream(self.profile.device).synchronize()
 
     def _first_that_works(self, net: HexNet) -> tuple[Forward, Run]:
-        wanted = self.profile.inference_dtype
-        started = time.monotonic()
+        wanted = [(backend, self.dtype) for backend in self._backends(net)]
         while True:
             reasons: list[str] = []
             full = False
-            for backend, dtype in dict.fromkeys(
-                [*((backend, wanted) for backend in self._backends(net)), ("eager", torch.float32)]
-            ):
-                self.backend, self.dtype = backend, dtype
+            for self.backend, self.dtype in dict.fromkeys([*wanted, ("eager", torch.float32)]):
                 try:
                     forward, run = self._build(net)
                 except (RuntimeError, MemoryError, AttributeError, ImportError) as error:
-                    reasons.append(f"{backend} in {str(dtype).removeprefix('torch.')}: {_short(error, 300)}")
+                    reasons.append(f"{self.backend} in {str(self.dtype).removeprefix('torch.')}: {_short(error, 300)}")
                     full = full or self._is_full(error)
                     continue
                 if reasons:
-                    _warn_once("; ".join(reasons), backend)
-                self.build_seconds = time.monotonic() - started
+                    _warn_once("; ".join(reasons), self.backend)
                 return forward, run
             if not full:
                 raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
@@ -135,15 +130,26 @@ class NetworkEvaluator:
         return [fastest, "fused", "eager"]
 
     def _build(self, net: HexNet) -> tuple[Forward, Run]:
-        """Build the backend and compare it with the plain network.
+        """Build the backend and compare it with the plain network in float32 on the CPU.
 
         Raises:
             RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
+            ValueError: the plain network's own answers are not finite.
         """
         forward = self._make_forward(net, self.backend, self.batch)
         with torch.inference_mode():
             run = self._make_run(forward)
-            self._check(net, run)
+        planes = random_planes(self.batch, self.size)
+        policy, value = answers(run, planes, self.batch, self.actions)
+        count = min(CHECKED_POSITIONS, self.batch)
+        probabilities, values = plain_answers(net, planes[:count], self.actions)
+        if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
+            raise ValueError("the network's answers are not finite: its weights have diverged")
+        # NaN wins
+        difference = np.maximum(np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max())
+        allowed = TOLERANCE[self.dtype]
+        if not difference <= allowed:
+            raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
         return forward, run
 
     def _is_full(self, error: Exception) -> bool:
@@ -189,25 +195,6 @@ class NetworkEvaluator:
             shape = self._rows, *self._planes_shape[1:]
             run = DeviceRun(forward, device, shape, self.actions, graph=self.backend == "graph")
         return OneThread(run) if self.backend == "compile" else run
-
-    def _check(self, net: HexNet, run: Run) -> None:
-        """Compare `run` with the plain network in float32 on the CPU.
-
-        Raises:
-            RuntimeError: they differ.
-            ValueError: the plain network's own answers are not finite.
-        """
-        planes = random_planes(self.batch, self.size)
-        policy, value = answers(run, planes, self.batch, self.actions)
-        count = min(CHECKED_POSITIONS, self.batch)
-        probabilities, values = plain_answers(net, planes[:count], self.actions)
-        if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
-            raise ValueError("the network's answers are not finite: its weights have diverged")
-        # NaN wins
-        difference = np.maximum(np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max())
-        allowed = TOLERANCE[self.dtype]
-        if not difference <= allowed:
-            raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
 
 
 def _short(error: Exception, most: int) -> str:

@@ -7,7 +7,7 @@ channels are one vector. Every array is float32 and C-contiguous; places count e
 import platform
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import chain
 from math import prod
 from typing import Any, NamedTuple
@@ -120,10 +120,7 @@ class Writer:
 
     def at(self, array: int, *offsets: Any) -> Any:
         """The address of element `sum(offsets)` of argument number `array`."""
-        place = offsets[0]
-        for offset in offsets[1:]:
-            place = self.builder.add(place, offset)
-        return self.builder.gep(self.data[array], [place])
+        return self.builder.gep(self.data[array], [reduce(self.builder.add, offsets)])
 
     def cell(self, array: int, start: Any, cells: int, place: Any, outside: Any) -> Any:
         """A vector of `array`: at `start` plus element `place` of `cells`, or `outside` if that is negative."""
