@@ -86,7 +86,7 @@ CODE_LINES = {
     "arena": 2283,
     "training": 1699,
     "accelerate": 1300,
-    "nets": 1716,
+    "nets": 1587,
     "search": 1399,
     "bench": 699,
     "api": 700,

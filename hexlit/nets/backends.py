@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -36,17 +37,13 @@ def copy_folded(net: HexNet, twin: HexNet) -> None:
 
     This is in place, so that a captured or compiled twin stays valid.
     """
-    twin.load_state_dict(_folded_state(net))
-
-
-def _folded_state(net: HexNet) -> dict[str, Tensor]:
     state: dict[str, Tensor] = net.state_dict()
     for name, layer in net.named_modules():
         if isinstance(layer, ConvNorm):
             for norms in layer.norm.state_dict():
                 del state[f"{name}.norm.{norms}"]
             state[f"{name}.conv.weight"], state[f"{name}.conv.bias"] = layer.folded()
-    return playing_state(state)
+    twin.load_state_dict(playing_state(state))
 
 
 Planes = NDArray[np.int8]
@@ -136,19 +133,16 @@ class DeviceRun:
         self.forward = forward
         self.device = device
         self.actions = actions
+        cuda = device.type == "cuda"
         with as_current(device):
-            self._allocate(shape, graph)
-
-    def _allocate(self, shape: tuple[int, int, int, int], graph: bool) -> None:
-        device, actions, cuda = self.device, self.actions, self.device.type == "cuda"
-        self.host_in = torch.zeros(shape, dtype=torch.int8, pin_memory=cuda)
-        self.host_out = torch.zeros((shape[0], actions + 1), pin_memory=cuda)
-        self.planes = torch.zeros(shape, dtype=torch.int8, device=device)
-        self.packed = torch.zeros((shape[0], actions + 1), device=device)
-        self.stream = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
-        if self.stream is not None:
-            self.stream.wait_stream(torch.cuda.current_stream(device))
-        self.graph = self._capture() if graph else None
+            self.host_in = torch.zeros(shape, dtype=torch.int8, pin_memory=cuda)
+            self.host_out = torch.zeros((shape[0], actions + 1), pin_memory=cuda)
+            self.planes = torch.zeros(shape, dtype=torch.int8, device=device)
+            self.packed = torch.zeros((shape[0], actions + 1), device=device)
+            self.stream = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
+            if self.stream is not None:
+                self.stream.wait_stream(torch.cuda.current_stream(device))
+            self.step = self._captured() if graph else self._step
 
     def __call__(self, planes: Planes, policy: Floats, value: Floats) -> None:
         """As `NetworkEvaluator.evaluate`; returns when the results are there."""
@@ -159,26 +153,17 @@ class DeviceRun:
                 self._evaluate(planes[part], policy[part], value[part])
 
     def _evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
-        count = len(planes)
+        count, stream = len(planes), self.stream
         self.host_in.numpy()[:count] = planes
-        if self.stream is None:
-            self._copy_and_step()
-        else:
-            with torch.cuda.stream(self.stream):
-                self._copy_and_step()
-            self.stream.synchronize()
+        with nullcontext() if stream is None else torch.cuda.stream(stream):
+            self.planes.copy_(self.host_in, non_blocking=stream is not None)
+            self.step()
+            self.host_out.copy_(self.packed, non_blocking=stream is not None)
+        if stream is not None:
+            stream.synchronize()
         packed = self.host_out.numpy()[:count]
         policy[...] = packed[:, : self.actions]
         value[...] = packed[:, self.actions]
-
-    def _copy_and_step(self) -> None:
-        asynchronous = self.stream is not None
-        self.planes.copy_(self.host_in, non_blocking=asynchronous)
-        if self.graph is None:
-            self._step()
-        else:
-            self.graph.replay()
-        self.host_out.copy_(self.packed, non_blocking=asynchronous)
 
     def _step(self) -> None:
         logits, value_logit = self.forward(self.planes)
@@ -186,7 +171,7 @@ class DeviceRun:
         self.packed[:, : self.actions] = torch.softmax(logits, 1)
         self.packed[:, self.actions] = torch.tanh(value_logit.float())
 
-    def _capture(self) -> torch.cuda.CUDAGraph:
+    def _captured(self) -> Callable[[], None]:
         assert self.stream is not None
         with torch.cuda.stream(self.stream):
             for _ in range(3):
@@ -195,4 +180,4 @@ class DeviceRun:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"):
             self._step()
-        return graph
+        return graph.replay

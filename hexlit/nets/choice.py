@@ -36,21 +36,24 @@ def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, 
     if len(backends) == 1:
         return backends[0]
     part = min(batch, max(1, int(CALL_FLOPS * profile.threads / forward_flops(net.config, size))))
-    return cached_choice(
-        _dependences(net, size, batch, profile),
-        backends,
-        lambda: seconds_of(backends, size, part, lambda backend: build(backend, part)),
-    )
+    depends_on = {
+        "threads": profile.threads,
+        "net": asdict(net.config) | {"dropout": 0.0},
+        "board": size,
+        "batch": batch,
+        "dtype": str(profile.inference_dtype).removeprefix("torch."),
+    }
+    return cached_choice(depends_on, backends, lambda: seconds_of(backends, size, part, build))
 
 
-def seconds_of(backends: list[str], size: int, batch: int, build: Callable[[str], Forward]) -> dict[str, float]:
+def seconds_of(backends: list[str], size: int, batch: int, build: Builder) -> dict[str, float]:
     """Seconds of one call by backend, the least of several rounds in turn; one that cannot be built is left out."""
     planes = torch.from_numpy(blank_planes(batch, size))
     built: dict[str, Callable[[], object]] = {}
     with torch.inference_mode():
         for backend in backends:
             try:
-                built[backend] = partial(build(backend), planes)
+                built[backend] = partial(build(backend, batch), planes)
                 built[backend]()
             except (RuntimeError, AttributeError, ImportError):
                 built.pop(backend, None)  # the evaluator tries the rest in their order, and says why one does not work
@@ -59,14 +62,3 @@ def seconds_of(backends: list[str], size: int, batch: int, build: Callable[[str]
         times = timed_in_turn(built, time.process_time if alone else time.perf_counter)
     # The least time is the machine's speed, unless other programs take all of its time.
     return {backend: min(seconds) for backend, seconds in times.items()}
-
-
-def _dependences(net: HexNet, size: int, batch: int, profile: DeviceProfile) -> dict[str, object]:
-    """Everything that the choice depends on, beside the machine."""
-    return {
-        "threads": profile.threads,
-        "net": asdict(net.config) | {"dropout": 0.0},
-        "board": size,
-        "batch": batch,
-        "dtype": str(profile.inference_dtype).removeprefix("torch."),
-    }

@@ -72,12 +72,14 @@ class NetConfig(Settings, section="net"):
             raise UsageError(f"net.attention_heads={self.attention_heads}: must divide net.channels={self.channels}")
 
 
-def obstacle_for_plain_blocks(config: NetConfig, where: str) -> str:
+def obstacle_for_plain_parts(config: NetConfig, where: str) -> str:
     """Why a network of `config` cannot be computed by `where`, which has the plain parts alone; empty if it can."""
     if config.block not in BLOCKS:
         return f"net.block={config.block} is not in {where}, {' and '.join(BLOCKS)} are"
     if config.attention == "self":
         return f"net.attention={config.attention} is not in {where}, none and se are"
+    if config.activation != "relu":
+        return f"net.activation={config.activation} is not in {where}, relu is"
     return ""
 
 

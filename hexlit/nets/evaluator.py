@@ -12,11 +12,11 @@ from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES, blank_planes
-from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, OneThread, Planes, Run, TwinForward, folded_twin
+from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, OneThread, Planes, Run, TwinForward
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
 from hexlit.nets.fused import FusedForward
-from hexlit.nets.tower import HexNet, masked_logits
+from hexlit.nets.tower import HexNet
 
 log = logging.getLogger(__name__)
 
@@ -56,12 +56,12 @@ class NetworkEvaluator:
         self.profile = profile
         self.backend = ""
         self.dtype = profile.inference_dtype
-        self.build_seconds = 0.0
         self._planes_shape = (batch, PLANES, size, size)
         self._rows = batch  # positions that the device evaluates at once
-        self._forward: Forward
         self._run: Run | None
+        started = time.monotonic()
         self._forward, self._run = self._first_that_works(net)
+        self.build_seconds = time.monotonic() - started
 
     def evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
         """Write probabilities of legal actions and values of B positions.
@@ -101,24 +101,19 @@ class NetworkEvaluator:
             torch.cuda.current_stream(self.profile.device).synchronize()
 
     def _first_that_works(self, net: HexNet) -> tuple[Forward, Run]:
-        wanted = self.profile.inference_dtype
-        started = time.monotonic()
+        wanted = [(backend, self.dtype) for backend in self._backends(net)]
         while True:
             reasons: list[str] = []
             full = False
-            for backend, dtype in dict.fromkeys(
-                [*((backend, wanted) for backend in self._backends(net)), ("eager", torch.float32)]
-            ):
-                self.backend, self.dtype = backend, dtype
+            for self.backend, self.dtype in dict.fromkeys([*wanted, ("eager", torch.float32)]):
                 try:
                     forward, run = self._build(net)
                 except (RuntimeError, MemoryError, AttributeError, ImportError) as error:
-                    reasons.append(f"{backend} in {str(dtype).removeprefix('torch.')}: {_short(error, 300)}")
+                    reasons.append(f"{self.backend} in {str(self.dtype).removeprefix('torch.')}: {_short(error, 300)}")
                     full = full or self._is_full(error)
                     continue
                 if reasons:
-                    _warn_once("; ".join(reasons), backend)
-                self.build_seconds = time.monotonic() - started
+                    _warn_once("; ".join(reasons), self.backend)
                 return forward, run
             if not full:
                 raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
@@ -135,15 +130,26 @@ class NetworkEvaluator:
         return [fastest, "fused", "eager"]
 
     def _build(self, net: HexNet) -> tuple[Forward, Run]:
-        """Build the backend and compare it with the plain network.
+        """Build the backend and compare it with the plain network in float32 on the CPU.
 
         Raises:
             RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
+            ValueError: the plain network's own answers are not finite.
         """
         forward = self._make_forward(net, self.backend, self.batch)
         with torch.inference_mode():
             run = self._make_run(forward)
-            self._check(net, run)
+        planes = random_planes(self.batch, self.size)
+        policy, value = answers(run, planes, self.batch, self.actions)
+        count = min(CHECKED_POSITIONS, self.batch)
+        probabilities, values = plain_answers(net, planes[:count], self.actions)
+        if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
+            raise ValueError("the network's answers are not finite: its weights have diverged")
+        # NaN wins
+        difference = np.maximum(np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max())
+        allowed = TOLERANCE[self.dtype]
+        if not difference <= allowed:
+            raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
         return forward, run
 
     def _is_full(self, error: Exception) -> bool:
@@ -190,27 +196,6 @@ class NetworkEvaluator:
             run = DeviceRun(forward, device, shape, self.actions, graph=self.backend == "graph")
         return OneThread(run) if self.backend == "compile" else run
 
-    def _check(self, net: HexNet, run: Run) -> None:
-        """Compare `run` with the plain network in float32 on the CPU.
-
-        Raises:
-            RuntimeError: they differ.
-            ValueError: the plain network's own answers are not finite.
-        """
-        planes = random_planes(self.batch, self.size)
-        policy = np.zeros((self.batch, self.actions), np.float32)
-        value = np.zeros(self.batch, np.float32)
-        run(planes, policy, value)
-        count = min(CHECKED_POSITIONS, self.batch)
-        probabilities, values = plain_answers(net, planes[:count], self.actions)
-        if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
-            raise ValueError("the network's answers are not finite: its weights have diverged")
-        # NaN wins
-        difference = np.maximum(np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max())
-        allowed = TOLERANCE[self.dtype]
-        if not difference <= allowed:
-            raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
-
 
 def _short(error: Exception, most: int) -> str:
     """The text of `error` in one line of at most `most` characters."""
@@ -241,14 +226,21 @@ def random_planes(batch: int, size: int) -> Planes:
 
 
 def plain_answers(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
-    """Probabilities `[P, A]` and values `[P]` of `net` in evaluation, by torch's operators in float32 on the CPU."""
-    twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last=True)
-    seen = torch.from_numpy(planes)
-    with torch.inference_mode():
-        outputs = [twin(part.float()) for part in torch.split(seen, 256)]
-        logits = torch.cat([output.policy_logits[:, :actions] for output in outputs])
-        values = torch.cat([output.value for output in outputs])
-        return torch.softmax(masked_logits(logits, seen), 1).numpy(), values.numpy()
+    """As `answers` by `net` in evaluation, by torch's operators in float32 on the CPU."""
+    plain = HostRun(TwinForward(net, torch.device("cpu"), torch.float32, channels_last=True))
+    return answers(plain, planes, min(256, len(planes)), actions)
+
+
+@torch.inference_mode()
+def answers(run: Run, planes: Planes, batch: int, actions: int) -> tuple[Floats, Floats]:
+    """Probabilities `[P, A]` and values `[P]` of any number P of positions by a `run` of `batch` at once."""
+    count = len(planes)
+    batches = np.resize(planes, (-(-count // batch), batch, *planes.shape[1:]))  # the last one padded by repetitions
+    policies = np.zeros((*batches.shape[:2], actions), np.float32)
+    values = np.zeros(batches.shape[:2], np.float32)
+    for arrays in zip(batches, policies, values, strict=True):
+        run(*arrays)
+    return policies.reshape(-1, actions)[:count], values.ravel()[:count]
 
 
 LEAST_SAME_MOVES = 0.98
@@ -285,17 +277,11 @@ def measure_agreement(net: HexNet, evaluator: NetworkEvaluator, planes: Planes) 
         evaluator: the evaluator of self-play.
         planes: int8 `[P, 5, n, n]`, any number of positions P from 1 on.
     """
-    count, batch = len(planes), evaluator.batch
-    batches = np.resize(planes, (-(-count // batch), batch, *planes.shape[1:]))  # the last one padded by repetitions
-    policies = np.zeros((*batches.shape[:2], evaluator.actions), np.float32)
-    values = np.zeros(batches.shape[:2], np.float32)
-    for arrays in zip(batches, policies, values, strict=True):
-        evaluator.evaluate(*arrays)
+    policy, value = answers(evaluator.evaluate, planes, evaluator.batch, evaluator.actions)
     probabilities, expected = plain_answers(net, planes, evaluator.actions)
-    policy = policies.reshape(-1, evaluator.actions)[:count]
-    value_error = np.abs(values.ravel()[:count] - expected)
+    value_error = np.abs(value - expected)
     return Agreement(
-        positions=count,
+        positions=len(planes),
         policy_error=float(np.abs(policy - probabilities).sum(1).mean() / 2),
         value_error=float(value_error.mean()),
         largest_value_error=float(value_error.max()),

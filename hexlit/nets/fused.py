@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexlit.nets.blocks import ConvNorm, ResidualBlock, size_scale
-from hexlit.nets.config import obstacle_for_plain_blocks
+from hexlit.nets.config import obstacle_for_plain_parts
 from hexlit.nets.tower import HexNet
 
 OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolution_pointwise_")
@@ -20,10 +20,8 @@ OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolut
 
 def fused_obstacle(net: HexNet) -> str:
     """Why `net` cannot take the fused backend here; empty if it can."""
-    if obstacle := obstacle_for_plain_blocks(net.config, "the fused operators"):
+    if obstacle := obstacle_for_plain_parts(net.config, "the fused operators"):
         return obstacle
-    if net.config.activation != "relu":
-        return f"net.activation={net.config.activation} has no fused operators; net.activation=relu has"
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return "this torch is built without oneDNN"
     missing = [name for name in OPERATORS if not hasattr(torch.ops.mkldnn, name)]

@@ -13,7 +13,7 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.backends import folded_twin
-from hexlit.nets.config import BLOCKS, obstacle_for_plain_blocks
+from hexlit.nets.config import BLOCKS, obstacle_for_plain_parts
 from hexlit.nets.tower import HexNet, masked_logits
 
 OPSET = 20
@@ -47,7 +47,7 @@ def onnx_model(net: HexNet) -> Any:
     import onnx
 
     if net.config.block not in BLOCKS:
-        raise RuntimeError(obstacle_for_plain_blocks(net.config, "its graph"))
+        raise RuntimeError(obstacle_for_plain_parts(net.config, "its graph"))
     model, example = io.BytesIO(), torch.zeros(2, PLANES, 5, 5, dtype=torch.int8)
     with warnings.catch_warnings(action="ignore"):
         # The exporter by torch.export needs one more package; this one follows free axes as well.

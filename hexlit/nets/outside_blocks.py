@@ -39,7 +39,9 @@ def outside_block(config: NetConfig) -> nn.Module:
         block: nn.Module = point.load()(config)
         shared = block in _made  # the network would share its weights with its own copy for evaluation
         _made.add(block)
-        answers = [(x, _answer(block, x)) for x in (torch.zeros(2, config.channels, n, n) for n in TRIED)]
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):  # in evaluation, which leaves its statistics alone
+            answers = [(x, block.eval()(x)) for x in (torch.zeros(2, config.channels, n, n) for n in TRIED)]
+        block.train()
     except Exception as error:  # code of another package
         place = traceback.extract_tb(error.__traceback__)[-1]
         message = " ".join(str(error).split())
@@ -59,15 +61,6 @@ def _shape(x: object) -> str:
     if not isinstance(x, Tensor):
         return type(x).__name__
     return f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}"
-
-
-@torch.no_grad()
-def _answer(block: nn.Module, x: Tensor) -> object:
-    """The answer of `block` in evaluation, which leaves its statistics alone."""
-    with torch.random.fork_rng(devices=[]):
-        answer: object = block.eval()(x)
-    block.train()
-    return answer
 
 
 def require_package(name: str) -> None:

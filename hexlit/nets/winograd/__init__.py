@@ -2,17 +2,13 @@
 
 import numba
 
-from hexlit.nets.config import obstacle_for_plain_blocks
+from hexlit.nets.config import obstacle_for_plain_parts
 from hexlit.nets.tower import HexNet
 
 
 def winograd_obstacle(net: HexNet) -> str:
     """Why `net` cannot be evaluated this way; empty if it can."""
-    if obstacle := obstacle_for_plain_blocks(net.config, "its kernels"):
-        return obstacle
-    if net.config.activation != "relu":
-        return f"net.activation={net.config.activation} is not in its kernels, only relu is"
-    return training_obstacle()
+    return obstacle_for_plain_parts(net.config, "its kernels") or training_obstacle()
 
 
 def training_obstacle() -> str:

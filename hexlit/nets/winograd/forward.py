@@ -1,32 +1,31 @@
 """The network on a CPU by Winograd's convolutions in float32: fewer products than a plain convolution."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, cast
 
 import numpy as np
 import torch
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from hexlit.hex.encoding import PLANES
 from hexlit.hex.jit import over_slices
-from hexlit.nets.blocks import ConvNorm, ResidualBlock
+from hexlit.nets.blocks import ConvNorm, ResidualBlock, size_scale
 from hexlit.nets.tower import HexNet
 from hexlit.nets.winograd import winograd_obstacle
 from hexlit.nets.winograd.kernels import (
+    MOST_TILES,
     Floats,
     Layer,
     add_gated,
-    aligned,
     answer,
     cells_of,
     columns_of,
     convolution,
-    packed_conv,
-    packed_linear,
-    packed_pooled,
+    packed,
     padded,
     parts_of,
     pool,
@@ -48,21 +47,9 @@ class Map(NamedTuple):
     row: int
     """Channels, padded."""
 
-    @property
-    def step(self) -> int:
-        """Elements for each position."""
-        return self.row * self.side**2
-
-
-class Pooled(NamedTuple):
-    """A pooled vector of a board, and the step that computes it."""
-
-    map: Map
-    step: Step
-
 
 class Part:
-    """The positions of one thread: their maps, allocated on first use, and the scratch of the layers.
+    """The positions of one thread, and the memory of their maps and layers, allocated on first use.
 
     Args:
         size: board size n.
@@ -72,8 +59,7 @@ class Part:
     def __init__(self, size: int, positions: int) -> None:
         self.size = size
         self.positions = positions
-        self._maps: dict[str, Map] = {}
-        self._scratches: dict[str, Floats] = {}
+        self._memory: dict[str, Floats] = {}
 
     def board(self, name: str, channels: int) -> Map:
         """The map of that name with at least `channels` channels."""
@@ -84,54 +70,64 @@ class Part:
         return self._map(name, 1, channels)
 
     def _map(self, name: str, side: int, channels: int) -> Map:
-        if name not in self._maps:
-            shape = Map(aligned(0), side, padded(channels, LANES))
-            self._maps[name] = shape._replace(values=aligned(self.positions * shape.step))
-        return self._maps[name]
+        row = padded(channels)
+        return Map(self.memory(name, self.positions * side**2 * row), side, row)
+
+    def memory(self, name: str, count: int) -> Floats:
+        """`count` floats, zeros at first, that begin at a line of the cache; they move only when more are asked for."""
+        if name not in self._memory or self._memory[name].size < count:
+            self._memory[name] = torch.zeros(count).numpy()
+        return self._memory[name][:count]
 
     def step(
-        self, layer: Layer, source: Map, out: Map, *, relu: bool, total: Map | None = None, bias: Map | None = None
+        self, layer: Layer, source: Map, out: Map, *, relu: bool, adds: bool = False, bias: Map | None = None
     ) -> Step:
-        """`out = relu(layer(source) + total)`; `bias`, one per position, replaces that of the layer."""
-        parts = parts_of(layer.tile)
+        """`out = relu(layer(source))`, with `adds` plus `out`; `bias`, one per position, replaces that of the layer."""
+        parts, border = parts_of(layer.tile), KERNEL // 2 if layer.tile > 1 else 0
         return partial(
             convolution(layer.tile, layer.columns),
             source.values,
-            source.step,
-            cells_of(source.side, layer.tile, source.row, KERNEL // 2 if layer.tile > 1 else 0),
+            cells_of(source.side, layer.tile, source.row, border),
             layer.depth,
             layer.weights,
             layer.bias if bias is None else bias.values,
-            0 if bias is None else bias.row,
             relu,
-            total is not None,
-            out.values if total is None else total.values,
+            adds,
             out.values,
-            out.step,
             cells_of(out.side, layer.tile, out.row, 0),
-            layer.channels,
-            self.scratch("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
-            self.scratch("found", parts * (layer.block * layer.channels + LANES)),
-            layer.block,
+            self.memory("transformed", parts * (MOST_TILES * padded(layer.depth) + LANES)),
+            self.memory("products", parts * (MOST_TILES * layer.channels + LANES)),
             self.positions,
         )
 
-    def pooled(self, x: Map, channels: int) -> Pooled:
-        """Mean and maximum of the first `channels` of x, concatenated."""
-        result = self.vector(f"pooled {channels}", 2 * channels)
-        step = partial(pool, x.values, x.step, x.row, self.size**2, channels, result.values, result.row)
-        return Pooled(result, step)
+    def pooled_steps(self, layer: Layer, x: Map, channels: int, out: Map, *, relu: bool) -> list[Step]:
+        """`out = relu(layer(mean and maximum of the first `channels` of x, concatenated))`."""
+        pooled = self.vector(f"pooled {channels}", 2 * channels)
+        cells = self.size**2
+        pooling = partial(pool, x.values, x.row * cells, x.row, cells, channels, pooled.values, pooled.row)
+        return [pooling, self.step(layer, pooled, out, relu=relu)]
 
-    def gated(self, found: Map, gates: Map, bias: Map, total: Map) -> Step:
-        """`total = relu(total + found * sigmoid(gates) + bias)`, where gates and bias are vectors."""
-        shape = (found.row, self.size**2, found.step, self.positions)
-        return partial(add_gated, found.values, gates.values, bias.values, *shape, total.values)
 
-    def scratch(self, name: str, count: int) -> Floats:
-        """At least `count` floats for the use of one step."""
-        if name not in self._scratches or self._scratches[name].size < count:
-            self._scratches[name] = aligned(count)
-        return self._scratches[name]
+def packed_conv(layer: ConvNorm, tile: int, columns: int) -> Layer:
+    """A convolution and its batch norm; a 1x1 kernel takes tiles of side 1."""
+    weight, bias = layer.folded()
+    return packed(weight.cpu(), bias.cpu(), tile if weight.shape[2] == KERNEL else 1, columns)
+
+
+def packed_linear(layers: Sequence[nn.Linear], columns: int, size: int | None = None) -> Layer:
+    """Linear layers of one input, concatenated; each begins at a whole vector.
+
+    After `pool_board` on a board of `size` their input is mean and maximum: the weights of the two means become one.
+    """
+    weights, biases = [], []
+    for layer in layers:
+        weight = layer.weight.detach().float().cpu()
+        if size is not None:
+            mean, scaled, largest = weight.chunk(3, dim=1)
+            weight = torch.cat((mean + size_scale(size) * scaled, largest), 1)
+        weights.append(stretched(weight, LANES))
+        biases.append(stretched(layer.bias.detach().float().cpu(), LANES))
+    return packed(torch.cat(weights)[:, :, None, None], torch.cat(biases), 1, columns)
 
 
 Evaluate = Callable[[NDArray[np.int8], Floats, Floats], None]
@@ -143,97 +139,6 @@ class WinogradBlock(NamedTuple):
     layers: list[Layer]
     bias: Layer | None
     gate: tuple[Layer, Layer] | None
-
-
-class PackedNet:
-    """The weights of a `HexNet`, packed for one board size and batch size; a snapshot that does not follow the net."""
-
-    def __init__(self, net: HexNet, size: int, batch: int) -> None:
-        config = net.config
-        layers = [cast(ConvNorm, layer).conv for layer in cast(ResidualBlock, net.blocks[0]).layers]
-        self.size = size
-        self.columns = columns_of([layer.out_channels for layer in layers])
-        channels = next(layer.out_channels for layer in layers if layer.kernel_size[0] == KERNEL)
-        self.tile = best_tile(size, channels, batch)
-        self.stem = packed_conv(net.stem, self.tile, self.columns)
-        self.blocks = [self._block(cast(ResidualBlock, block)) for block in net.blocks]
-        self.summary = packed_conv(net.summary.layer, self.tile, self.columns)
-        self.summarised = config.value_channels
-        self.from_summary = packed_pooled([net.policy.bias, net.value.hidden, net.policy.swap], size, self.columns)
-        self.policy = packed_conv(net.policy.layer, self.tile, self.columns)
-        of_value = padded(config.policy_channels, LANES)
-        places = (0, of_value, of_value + padded(config.value_hidden, LANES))
-        cells, value = net.policy.cells, net.value.last
-        cell_weights, value_weights = stretched(cells.weight[0]).ravel(), stretched(value.weight[0])
-        biases = float(cast(Tensor, cells.bias).detach()), float(value.bias.detach())
-        self.last = (places, cell_weights, value_weights, np.zeros_like(value_weights), *biases)
-
-    def evaluator(self, part: Part) -> Evaluate:
-        """Evaluates the positions of `part`: int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and value logits `[P]`.
-
-        The arguments of every kernel are collected here, once.
-        """
-        seen, x = part.board("planes", PLANES), part.board("x", self.stem.channels)
-        steps = [part.step(self.stem, seen, x, relu=True)]
-        for block in self.blocks:
-            steps += self._block_steps(part, block, x)
-        result = part.board("summary", self.summary.channels)
-        steps.append(part.step(self.summary, x, result, relu=True))
-        pooled = part.pooled(result, self.summarised)
-        summary = part.vector("from summary", self.from_summary.channels)
-        steps += [pooled.step, part.step(self.from_summary, pooled.map, summary, relu=False)]
-        features = part.board("policy", self.policy.channels)
-        steps.append(part.step(self.policy, x, features, relu=False))
-        judge = partial(answer, features.values, features.row, features.step, summary.values, summary.row, *self.last)
-
-        def evaluate(planes: NDArray[np.int8], logits: Floats, value: Floats) -> None:
-            spread_planes(planes, seen.values, seen.step, seen.row)
-            for step in steps:
-                step()
-            judge(logits, value)
-
-        return evaluate
-
-    def _block_steps(self, part: Part, block: WinogradBlock, x: Map) -> list[Step]:
-        steps, inner = [], x
-        for number, layer in enumerate(block.layers[:-1]):
-            y = part.board(f"inner {number}", layer.channels)
-            steps.append(part.step(layer, inner, y, relu=True))
-            inner = y
-        bias = None
-        if block.bias is not None:
-            pooled = part.pooled(inner, block.bias.depth // 2)
-            bias = part.vector("bias", block.bias.channels)
-            steps += [pooled.step, part.step(block.bias, pooled.map, bias, relu=False)]
-        last = block.layers[-1]
-        if block.gate is None:
-            return [*steps, part.step(last, inner, x, relu=True, total=x, bias=bias)]
-        result = part.board("found", last.channels)
-        squeeze, excite = block.gate
-        hidden, gates = part.vector("hidden", squeeze.channels), part.vector("gates", excite.channels)
-        bias = part.vector("no bias", excite.channels) if bias is None else bias
-        pooled = part.pooled(result, squeeze.depth)
-        return [
-            *steps,
-            part.step(last, inner, result, relu=False),
-            pooled.step,
-            part.step(squeeze, pooled.map, hidden, relu=True),
-            part.step(excite, hidden, gates, relu=False),
-            part.gated(result, gates, bias, x),
-        ]
-
-    def _block(self, block: ResidualBlock) -> WinogradBlock:
-        layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]
-        bias = None
-        if block.bias is not None:
-            # Its bias replaces that of the last convolution, and so includes it.
-            bias = packed_pooled([block.bias.linear], self.size, self.columns)
-            if block.gate is None:
-                bias.bias[:] += layers[-1].bias
-        if block.gate is None:
-            return WinogradBlock(layers, bias, None)
-        squeeze, excite = (packed_linear([layer], self.columns) for layer in (block.gate.squeeze, block.gate.excite))
-        return WinogradBlock(layers, bias, (squeeze, excite))
 
 
 NEAR_FLOATS = 2**18
@@ -257,8 +162,7 @@ class WinogradForward:
     """
 
     def __init__(self, net: HexNet, size: int, batch: int, threads: int) -> None:
-        obstacle = winograd_obstacle(net)
-        if obstacle:
+        if obstacle := winograd_obstacle(net):
             raise RuntimeError(obstacle)
         self.size = size
         self.batch = batch
@@ -289,7 +193,23 @@ class WinogradForward:
 
     def refresh(self, net: HexNet) -> None:
         """Transform and pack the weights: milliseconds, tens of them for large networks."""
-        self.packed = PackedNet(net, self.size, self.batch)
+        layers = [cast(ConvNorm, layer).conv for layer in cast(ResidualBlock, net.blocks[0]).layers]
+        self.columns = columns_of([layer.out_channels for layer in layers])
+        channels = next(layer.out_channels for layer in layers if layer.kernel_size[0] == KERNEL)
+        self.tile = best_tile(self.size, channels, self.batch)
+        self.stem = packed_conv(net.stem, self.tile, self.columns)
+        self.blocks = [self._block(cast(ResidualBlock, block)) for block in net.blocks]
+        self.summary = packed_conv(net.summary.layer, self.tile, self.columns)
+        self.policy = packed_conv(net.policy.layer, self.tile, self.columns)
+        on_summary = [net.policy.bias, net.value.hidden, net.policy.swap]
+        self.from_summary = packed_linear(on_summary, self.columns, self.size)
+        cells, value = net.policy.cells, net.value.last
+        of_cells, of_hidden = (
+            stretched(last.weight.detach().flatten().float().cpu(), LANES).numpy() for last in (cells, value)
+        )
+        places = (0, of_cells.size, of_cells.size + of_hidden.size)
+        biases = float(cast(Tensor, cells.bias).detach()), float(value.bias.detach())
+        self.last = (places, of_cells, of_hidden, np.zeros_like(of_hidden), *biases)
         self.evaluators: dict[tuple[int, int], Evaluate] = {}
 
     def _evaluator(self, first: int, positions: int) -> Evaluate:
@@ -297,5 +217,60 @@ class WinogradForward:
         key = first, positions
         if key not in self.evaluators:
             part = self.parts.setdefault(key, Part(self.size, positions))
-            self.evaluators[key] = self.packed.evaluator(part)
+            self.evaluators[key] = self._make_evaluator(part)
         return self.evaluators[key]
+
+    def _make_evaluator(self, part: Part) -> Evaluate:
+        """Evaluates the positions of `part`: int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and value logits `[P]`.
+
+        The arguments of every kernel are collected here, once.
+        """
+        seen, x = part.board("planes", PLANES), part.board("x", self.stem.channels)
+        pooled, features = part.board("pooled", self.summary.channels), part.board("policy", self.policy.channels)
+        summary = part.vector("summary", self.from_summary.channels)
+        steps = [
+            part.step(self.stem, seen, x, relu=True),
+            *chain.from_iterable(self._block_steps(part, block, x) for block in self.blocks),
+            part.step(self.summary, x, pooled, relu=True),
+            *part.pooled_steps(self.from_summary, pooled, self.from_summary.depth // 2, summary, relu=False),
+            part.step(self.policy, x, features, relu=False),
+        ]
+        judge = partial(answer, features.values, summary.values, *self.last)
+
+        def evaluate(planes: NDArray[np.int8], logits: Floats, value: Floats) -> None:
+            spread_planes(planes, seen.values, seen.row * self.size**2, seen.row)
+            for step in steps:
+                step()
+            judge(logits, value)
+
+        return evaluate
+
+    def _block_steps(self, part: Part, block: WinogradBlock, x: Map) -> Iterator[Step]:
+        inner, bias = x, None
+        *layers, last = block.layers
+        for number, layer in enumerate(layers):
+            source, inner = inner, part.board(f"inner {number}", layer.channels)
+            yield part.step(layer, source, inner, relu=True)
+        if block.bias is not None:
+            bias = part.vector("bias", block.bias.channels)
+            yield from part.pooled_steps(block.bias, inner, block.bias.depth // 2, bias, relu=False)
+        if block.gate is None:
+            yield part.step(last, inner, x, relu=True, adds=True, bias=bias)
+            return
+        squeeze, excite = block.gate
+        found, bias = part.board("found", last.channels), bias or part.vector("no bias", excite.channels)
+        hidden, gates = part.vector("hidden", squeeze.channels), part.vector("gates", excite.channels)
+        yield part.step(last, inner, found, relu=False)
+        yield from part.pooled_steps(squeeze, found, squeeze.depth, hidden, relu=True)
+        yield part.step(excite, hidden, gates, relu=False)
+        yield partial(add_gated, found.values, gates.values, bias.values, found.row, x.values)
+
+    def _block(self, block: ResidualBlock) -> WinogradBlock:
+        layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]
+        bias = packed_linear([block.bias.linear], self.columns, self.size) if block.bias is not None else None
+        if block.gate is None:
+            if bias is not None:
+                bias.bias[:] += layers[-1].bias  # which it replaces
+            return WinogradBlock(layers, bias, None)
+        squeeze, excite = (packed_linear([layer], self.columns) for layer in (block.gate.squeeze, block.gate.excite))
+        return WinogradBlock(layers, bias, (squeeze, excite))

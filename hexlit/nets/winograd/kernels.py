@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from hexlit.hex.jit import kernel
-from hexlit.nets.blocks import ConvNorm, size_scale
 from hexlit.nets.winograd.vectors import (
     KERNEL,
     LANES,
@@ -34,6 +33,9 @@ Floats = NDArray[np.float32]
 NEAR_BYTES = 2**20
 """Weights of a layer that stay in a core's own cache; larger ones are read once for more tiles."""
 
+MOST_TILES = 2 * SUMS
+"""Tiles that are computed together, at most."""
+
 
 class Layer(NamedTuple):
     """A convolution, or a linear layer seen as one on a single cell, with its weights transformed and packed."""
@@ -49,25 +51,24 @@ class Layer(NamedTuple):
     bias: Floats
     """`[O]`"""
 
-    @property
-    def block(self) -> int:
-        """Tiles that are computed together."""
-        return SUMS if self.weights.nbytes < NEAR_BYTES else 2 * SUMS
 
-
-def packed(weight: Floats, bias: Floats, tile: int, columns: int) -> Layer:
-    """The layer of weight `[O, I, k, k]` and bias `[O]`."""
-    offsets = aligned(padded(len(weight), columns * LANES))
-    offsets[: len(bias)] = bias
-    weights = panels(torch.from_numpy(weight).double(), tile, columns).float().flatten().numpy()
+def packed(weight: Tensor, bias: Tensor, tile: int, columns: int) -> Layer:
+    """The layer of weight `[O, I, k, k]` and bias `[O]`, float32 on the CPU."""
+    offsets: Floats = stretched(bias, columns * LANES).numpy()
+    weights = panels(weight.double(), tile, columns).float().flatten().numpy()
     return Layer(tile, columns, weight.shape[1], offsets.size, weights, offsets)
+
+
+def stretched(x: Tensor, unit: int) -> Tensor:
+    """A copy of `[O, ...]` with zeros up to a multiple of `unit` of O."""
+    return functional.pad(x, (0,) * (2 * x.dim() - 1) + (-len(x) % unit,))
 
 
 def panels(weight: Tensor, tile: int, columns: int, out: Tensor | None = None) -> Tensor:
     """`[O, I, k, k]`, transformed in its own dtype → `[t*t, O / width, I, width]` with O padded, as `[t*t, ...]`."""
     width = columns * LANES
-    if missing := -len(weight) % width:
-        weight = functional.pad(weight, (0,) * 7 + (missing,))
+    if len(weight) % width:
+        weight = stretched(weight, width)
     taps = weight.reshape(-1, width, *weight.shape[1:]).permute(3, 4, 0, 2, 1).reshape(weight[0, 0].numel(), -1)
     return torch.mm(kernel_matrix(tile, weight.dtype), taps, out=out)
 
@@ -79,51 +80,15 @@ def kernel_matrix(tile: int, dtype: torch.dtype) -> Tensor:
     return torch.kron(matrix, matrix).to(dtype)
 
 
-def packed_conv(layer: ConvNorm, tile: int, columns: int) -> Layer:
-    """A convolution and its batch norm; a 1x1 kernel takes tiles of side 1."""
-    weight, bias = layer.folded()
-    return packed(weight.cpu().numpy(), bias.cpu().numpy(), tile if weight.shape[2] == KERNEL else 1, columns)
-
-
-def packed_linear(layers: Sequence[nn.Linear], columns: int) -> Layer:
-    """Linear layers of one input, concatenated; each begins at a whole vector."""
-    weights = [stretched(layer.weight) for layer in layers]
-    biases = [stretched(layer.bias) for layer in layers]
-    return packed(np.concatenate(weights)[:, :, None, None], np.concatenate(biases), 1, columns)
-
-
-def packed_pooled(layers: Sequence[nn.Linear], size: int, columns: int) -> Layer:
-    """Linear layers after `pool_board`, on mean and maximum: the weights of the two means become one."""
-    merged = []
-    for layer in layers:
-        mean, scaled, largest = layer.weight.detach().float().chunk(3, dim=1)
-        merged.append(nn.Linear(2 * mean.shape[1], len(mean), device="meta"))
-        merged[-1].weight = nn.Parameter(torch.cat((mean + size_scale(size) * scaled, largest), 1), requires_grad=False)
-        merged[-1].bias = nn.Parameter(layer.bias.detach(), requires_grad=False)
-    return packed_linear(merged, columns)
-
-
-def stretched(tensor: Tensor) -> Floats:
-    """`[O, ...]` with zeros up to whole vectors of O."""
-    array: Floats = tensor.detach().float().cpu().numpy()
-    return np.concatenate((array, np.zeros((padded(len(array), LANES) - len(array), *array.shape[1:]), np.float32)))
-
-
 def columns_of(channels: Sequence[int]) -> int:
     """The widest products that waste nothing on maps of these numbers of channels."""
-    vectors = [padded(count, LANES) // LANES for count in channels]
+    vectors = [padded(count) // LANES for count in channels]
     return max(width for width in range(1, MOST_COLUMNS + 1) if all(count % width == 0 for count in vectors))
 
 
-def padded(count: int, unit: int) -> int:
-    """`count` rounded up to a multiple of `unit`."""
-    return -(-count // unit) * unit
-
-
-def aligned(count: int) -> Floats:
-    """Zeros that begin at a line of the cache."""
-    array: Floats = torch.zeros(count).numpy()
-    return array
+def padded(count: int) -> int:
+    """`count` rounded up to whole vectors."""
+    return -(-count // LANES) * LANES
 
 
 Places = NDArray[np.int64]
@@ -162,42 +127,37 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
     @kernel
     def convolve(
         source: Floats,
-        source_step: int,
         reads: Places,
         depth: int,
         weights: Floats,
         bias: Floats,
-        bias_step: int,
         relu: bool,
         adds: bool,
-        total: Floats,
         out: Floats,
-        out_step: int,
         writes: Places,
-        channels: int,
         data: Floats,
         found: Floats,
-        block: int,
         positions: int,
     ) -> None:
-        """`out = relu(convolution(source) + bias + total)`; without relu or `total` where these flags are off.
+        """`out = relu(convolution(source) + bias + out)`; without relu or the earlier `out` where these flags are off.
 
-        Tiles are processed in blocks of `block`, so that all data between the two transforms stays in the cache.
+        Tiles are processed in blocks, so that all data between the two transforms stays in the cache.
 
         Args:
-            source, source_step: a map, and its elements for each position.
+            source, out: maps.
             reads: `[tiles * t*t]`, start of each tile's cells in a position of `source`, see `cells_of`.
             depth: number of channels I of `source` in use.
-            weights: `[t*t, O / width, I, width]`, flat.
-            bias, bias_step: `[O]` with 0, or `[P, O]` with its elements for each position.
-            total, out, out_step: maps; they may be the same.
+            weights: `[t*t, O / width, I, width]`, flat; O is a multiple of `width`.
+            bias: `[O]` or `[P, O]`.
             writes: `[tiles * m*m]`, as `reads` for `out`.
-            channels: O, a multiple of `width`.
-            data, found: scratch for `block` tiles and a vector more in each of the t*t parts.
-            block: tiles, a multiple of SUMS.
+            data, found: scratch for MOST_TILES tiles and a vector more in each of the t*t parts.
+            positions: P of both maps.
         """
-        padded = -(-depth // LANES) * LANES
-        data_step, found_step = block * padded + LANES, block * channels + LANES  # the vector keeps them off one set
+        inputs, channels = -(-depth // LANES) * LANES, weights.size // (parts * depth)
+        source_step, out_step = source.size // positions, out.size // positions
+        bias_step = bias.size // positions if bias.size > channels else 0
+        block = SUMS if weights.nbytes < NEAR_BYTES else MOST_TILES
+        data_step, found_step = block * inputs + LANES, block * channels + LANES  # the vector keeps them off one set
         least = np.float32(0) if relu else np.float32(-np.inf)
         tiles = writes.size // outputs
         count = tiles * positions
@@ -205,16 +165,16 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
             end = min(count, begin + block)
             for number in range(begin, end):
                 position, which = divmod(number, tiles)
-                for channel in range(0, padded, LANES):
-                    start, place = position * source_step + channel, (number - begin) * padded + channel
+                for channel in range(0, inputs, LANES):
+                    start, place = position * source_step + channel, (number - begin) * inputs + channel
                     transform_data(tile, False, source, start, reads, which * parts, data, place, data_step)
             for part in range(parts):
                 for column in range(0, channels, width):
                     panel = (part * channels + column) * depth
                     for row in range(0, end - begin, rows):
-                        x, y = part * data_step + row * padded, part * found_step + row * channels + column
+                        x, y = part * data_step + row * inputs, part * found_step + row * channels + column
                         add_products(
-                            rows, columns, False, data, x, padded, 1, weights, panel, depth, found, y, channels
+                            rows, columns, False, data, x, inputs, 1, weights, panel, depth, found, y, channels
                         )
             for number in range(begin, end):
                 position, which = divmod(number, tiles)
@@ -224,11 +184,11 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
                     start = position * out_step + channel
                     if adds:
                         transform_result(
-                            tile, True, found, place, found_step, bias, offset, least, total, out, start, writes, cells
+                            tile, True, found, place, found_step, bias, offset, least, out, start, writes, cells
                         )
                     else:
                         transform_result(
-                            tile, False, found, place, found_step, bias, offset, least, out, out, start, writes, cells
+                            tile, False, found, place, found_step, bias, offset, least, out, start, writes, cells
                         )
 
     return convolve
@@ -262,16 +222,14 @@ def pool(source: Floats, step: int, row: int, cells: int, channels: int, out: Fl
 
 
 @kernel
-def add_gated(
-    found: Floats, gates: Floats, bias: Floats, row: int, cells: int, step: int, positions: int, total: Floats
-) -> None:
+def add_gated(found: Floats, gates: Floats, bias: Floats, row: int, total: Floats) -> None:
     """`total = relu(total + found * sigmoid(gates) + bias)`, of maps and of `[P, row]`; `gates` is overwritten."""
-    for position in range(positions):
-        gate = position * row
+    cells = total.size // gates.size
+    for gate in range(0, gates.size, row):
         for channel in range(row):
             gates[gate + channel] = 1 / (1 + np.exp(-gates[gate + channel]))
         for cell in range(cells):
-            start = position * step + cell * row
+            start = gate * cells + cell * row
             for channel in range(row):
                 value = total[start + channel] + found[start + channel] * gates[gate + channel] + bias[gate + channel]
                 total[start + channel] = np.float32(0) if value < 0 else value  # NaN stays
@@ -280,10 +238,7 @@ def add_gated(
 @kernel
 def answer(
     features: Floats,
-    row: int,
-    step: int,
     summary: Floats,
-    summary_row: int,
     places: tuple[int, int, int],
     cell_weights: Floats,
     value_weights: Floats,
@@ -296,18 +251,20 @@ def answer(
     """Policy logits `[P, n*n + 1]` and value logits `[P]`.
 
     Args:
-        features, row, step: a map, the input of the policy.
-        summary, summary_row: `[P, summary_row]`, the summary of the whole board: the bias of the policy's features, the
-            hidden units of the value and the logit of the swap begin at `places`.
+        features: a map, the input of the policy.
+        summary: `[P, row]`, the summary of the whole board: the bias of the policy's features, the hidden units of the
+            value and the logit of the swap begin at `places`.
         cell_weights, value_weights: whole vectors, zero beyond the end.
         no_bias: zeros, as many as `value_weights`.
         cells_bias, value_bias: added to each of their logits.
     """
     of_policy, of_value, of_swap = places
+    cells = logits.shape[1] - 1
+    row = features.size // (value.size * cells)
     for position in range(value.size):
-        offset = position * summary_row
-        for cell in range(logits.shape[1] - 1):
-            start = position * step + cell * row
+        offset = position * (summary.size // value.size)
+        for cell in range(cells):
+            start = (position * cells + cell) * row
             logits[position, cell] = cells_bias + weighted_sum(
                 features, start, summary, offset + of_policy, cell_weights, cell_weights.size // LANES
             )

@@ -62,9 +62,7 @@ class _Convolution(Function):
     @staticmethod
     @once_differentiable
     @custom_bwd(device_type="cpu")  # type: ignore[untyped-decorator]
-    def backward(  # type: ignore[override]
-        ctx: Any, gradient: Tensor
-    ) -> tuple[Tensor | None, Tensor | None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (x, weight), of_result, (of_x, of_weight) = ctx.saved_tensors, _rows(gradient), (None, None)
         if ctx.needs_input_grad[0]:
             of_x = _convolved(of_result, weight.flip(2, 3).transpose(0, 1), ctx.tile)
@@ -92,7 +90,7 @@ def _over_parts(work: Callable[[Part, slice], T], x: Tensor) -> list[T]:
 
 @lru_cache(16)
 def _part(thread: int, size: int, positions: int) -> Part:
-    """Kept for its scratch: fresh memory in each step would cost as much as the transforms."""
+    """Kept for its memory: fresh memory in each step would cost as much as the transforms."""
     return Part(size, positions)
 
 
@@ -100,8 +98,7 @@ def _convolved(x: Tensor, weight: Tensor, tile: int) -> Tensor:
     """`[B, n, n, row]` and `[O, I, 3, 3]` → `[B, O, n, n]`, channels last."""
     outputs, depth = weight.shape[:2]
     columns, channels, parts = columns_of([outputs]), outputs + -outputs % LANES, parts_of(tile)
-    memory = _part(get_ident(), x.shape[1], len(x)).scratch("weights", parts * depth * channels)
-    weights = memory[: parts * depth * channels]
+    weights = _part(get_ident(), x.shape[1], len(x)).memory("weights", parts * depth * channels)
     panels(weight, tile, columns, torch.from_numpy(weights).view(parts, -1))
     layer = Layer(tile, columns, depth, channels, weights, torch.zeros(channels).numpy())
     out = x.new_empty(*x.shape[:3], channels)
@@ -121,8 +118,8 @@ def _weight_gradient(x: Tensor, gradient: Tensor, tile: int) -> Tensor:
 
     def work(part: Part, at: slice) -> Tensor:
         cells = cells_of(part.size, tile, depth, KERNEL // 2), cells_of(part.size, tile, channels, 0)
-        data = part.scratch("data", parts * (BLOCK * depth + LANES))
-        found = part.scratch("found", parts * (BLOCK * channels + LANES))
+        data = part.memory("data", parts * (BLOCK * depth + LANES))
+        found = part.memory("found", parts * (BLOCK * channels + LANES))
         total = torch.zeros(parts, depth, channels)
         add(x[at].numpy(), gradient[at].numpy(), *cells, data, found, total.numpy())
         return total

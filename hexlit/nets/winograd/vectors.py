@@ -7,15 +7,18 @@ channels are one vector. Every array is float32 and C-contiguous; places count e
 import platform
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import chain
+from math import prod
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.registry import cpu_target
 from numba.core.typing import Signature
 from numba.extending import intrinsic
+from numpy.polynomial.polynomial import polyfromroots
 
 KERNEL = 3
 """Rows and columns of a kernel."""
@@ -52,48 +55,33 @@ def transforms(tile: int) -> Transforms:
     data, kernel = [], []
     for point in points:
         others = [other for other in points if other != point]
-        scale = Fraction(1)
-        for other in others:
-            scale *= point - other
-        data.append([*_product(others), Fraction(0)])
+        scale = prod((point - other for other in others), start=Fraction(1))
+        data.append([*map(Fraction, polyfromroots(others)), Fraction(0)])
         kernel.append([point**power / scale for power in range(KERNEL)])
-    data.append(_product(points))
+    data.append([*map(Fraction, polyfromroots(points))])
     kernel.append([Fraction(0)] * (KERNEL - 1) + [Fraction(1)])
     result = [[*(point**power for point in points), Fraction(int(power == tile - 1))] for power in range(tile)]
-    return Transforms(_rows(data), _rows(kernel), _rows(result))
+    return Transforms(*(tuple(map(tuple, rows)) for rows in (data, kernel, result)))
 
 
 def best_tile(size: int, channels: int, batch: int) -> int:
     """The side of the tile with the least work on boards of `size`, overhanging tiles included."""
-    return min(POINTS, key=lambda tile: work(size, channels, batch, tile))
 
+    def work(tile: int) -> int:
+        """Cost of a call for each output channel, in products; a plain convolution has `batch * 9 * size^2 * channels`.
 
-def work(size: int, channels: int, batch: int, tile: int) -> int:
-    """Cost of a call for each output channel, in products; a plain convolution takes `batch * 9 * size^2 * channels`.
+        The transforms cost about as much as t*t more channels. Weights are read once in each call: few positions suit
+        small tiles, which have fewer weights.
+        """
+        parts = (tile + KERNEL - 1) ** 2
+        return batch * tiles_across(size, tile) ** 2 * parts * (channels + parts) + WEIGHT * parts * channels
 
-    The transforms cost about as much as t*t more channels. Weights are read once in each call: few positions suit
-    small tiles, which have fewer weights.
-    """
-    parts = (tile + KERNEL - 1) ** 2
-    return batch * tiles_across(size, tile) ** 2 * parts * (channels + parts) + WEIGHT * parts * channels
+    return min(POINTS, key=work)
 
 
 def tiles_across(size: int, tile: int) -> int:
     """Tiles in a row of a board."""
     return -(-size // tile)
-
-
-def _product(roots: list[Fraction]) -> list[Fraction]:
-    """Coefficients of the polynomial with these roots, the constant first."""
-    result = [Fraction(1)]
-    for root in roots:
-        shifted, scaled = [Fraction(0), *result], [*(-root * value for value in result), Fraction(0)]
-        result = [a + b for a, b in zip(shifted, scaled, strict=True)]
-    return result
-
-
-def _rows(rows: list[list[Fraction]]) -> Rows:
-    return tuple(tuple(row) for row in rows)
 
 
 FEATURES = set(cpu_target.target_context.codegen().magic_tuple()[2].split(","))
@@ -121,10 +109,24 @@ FLOAT_BYTES = 4
 
 
 class Writer:
-    """Writes instructions on vectors."""
+    """Writes instructions on vectors and on the arguments of an intrinsic, whose `values` are those of LLVM."""
 
-    def __init__(self, builder: Any) -> None:
+    def __init__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> None:
         self.builder = builder
+        self.data = [
+            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else None
+            for kind, value in zip(signature.args, values, strict=True)
+        ]
+
+    def at(self, array: int, *offsets: Any) -> Any:
+        """The address of element `sum(offsets)` of argument number `array`."""
+        return self.builder.gep(self.data[array], [reduce(self.builder.add, offsets)])
+
+    def cell(self, array: int, start: Any, cells: int, place: Any, outside: Any) -> Any:
+        """A vector of `array`: at `start` plus element `place` of `cells`, or `outside` if that is negative."""
+        offset = self.builder.load(self.at(cells, place))
+        address = self.builder.bitcast(self.at(array, start, offset), VECTOR.as_pointer())
+        return self.builder.select(self.builder.icmp_signed("<", offset, _number(0)), outside, address)
 
     def load(self, pointer: Any) -> Any:
         """The vector at `pointer`."""
@@ -191,49 +193,18 @@ def _terms(*rows: Sequence[Fraction]) -> int:
 
 def _shared_columns(rows: Rows) -> tuple[Rows, Rows]:
     """`rows` as a product: sums and differences of the columns of opposite points first, then the rest."""
-    width, place = len(rows[0]), 0
-    first: list[list[Fraction]] = []
-    second: list[list[Fraction]] = [[] for _ in rows]
-    while place < width:
-        columns = [[row[place + step] for row in rows] for step in range(min(2, width - place))]
-        paired = len(columns) == 2 and all(abs(a) == abs(b) for a, b in zip(*columns, strict=True))
-        signs = ((1, 1), (1, -1)) if paired else ((1,),)
-        for sign in signs:
-            first.append([Fraction(0)] * place + [Fraction(one) for one in sign])
-            first[-1] += [Fraction(0)] * (width - len(first[-1]))
-        for row, target in zip(rows, second, strict=True):
-            if paired:
-                a, b = row[place], row[place + 1]
-                target += [(a + b) / 2, (a - b) / 2]
-            else:
-                target.append(row[place])
-        place += len(signs)
-    return tuple(map(tuple, first)), tuple(map(tuple, second))
-
-
-class _Places:
-    """The arguments of an intrinsic as LLVM values; `at` points into an array."""
-
-    def __init__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> None:
-        self.builder = builder
-        self.values = values
-        self.data = [
-            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else None
-            for kind, value in zip(signature.args, values, strict=True)
-        ]
-
-    def at(self, array: int, *offsets: Any) -> Any:
-        """The address of element `sum(offsets)` of argument number `array`."""
-        place = offsets[0]
-        for offset in offsets[1:]:
-            place = self.builder.add(place, offset)
-        return self.builder.gep(self.data[array], [place])
-
-    def cell(self, array: int, start: Any, cells: int, place: Any, outside: Any) -> Any:
-        """A vector of `array`: at `start` plus element `place` of `cells`, or `outside` if that is negative."""
-        offset = self.builder.load(self.at(cells, place))
-        address = self.builder.bitcast(self.at(array, start, offset), VECTOR.as_pointer())
-        return self.builder.select(self.builder.icmp_signed("<", offset, _number(0)), outside, address)
+    columns, units = np.array(rows, object).T, np.eye(len(rows[0]), dtype=object)
+    first: list[Any] = []
+    second: list[Any] = []
+    while (place := len(first)) < len(columns):
+        both, units_of_both = columns[place : place + 2], units[place : place + 2]
+        if len(both) == 2 and (abs(both[0]) == abs(both[1])).all():
+            first += [units_of_both[0] + units_of_both[1], units_of_both[0] - units_of_both[1]]
+            second += [(both[0] + both[1]) / 2, (both[0] - both[1]) / 2]
+        else:
+            first.append(units[place])
+            second.append(columns[place])
+    return tuple(map(tuple, first)), tuple(zip(*second, strict=True))
 
 
 def _number(value: int) -> Any:
@@ -259,20 +230,20 @@ def add_products(  # type: ignore[no-untyped-def]
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         height, width = signature.args[0].literal_value, signature.args[1].literal_value
-        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        writer = Writer(context, builder, signature, values)
         a_start, a_step, a_next, b_start, depth, out_start, out_step = (values[i] for i in (4, 5, 6, 8, 9, 11, 12))
         begins = [builder.add(out_start, builder.mul(out_step, _number(row))) for row in range(height)]
-        results = [[place.at(10, begin, _number(column * LANES)) for column in range(width)] for begin in begins]
+        results = [[writer.at(10, begin, _number(column * LANES)) for column in range(width)] for begin in begins]
         sums = [[cgutils.alloca_once(builder, VECTOR) for _ in range(width)] for _ in range(height)]
         for total, result in zip(chain(*sums), chain(*results), strict=True):
             adds = signature.args[2].literal_value
             builder.store(writer.load(result) if adds else ir.Constant(VECTOR, None), total)
         with cgutils.for_range(builder, depth) as loop:
             at = builder.add(b_start, builder.mul(loop.index, _number(width * LANES)))
-            factors = [writer.load(place.at(7, at, _number(column * LANES))) for column in range(width)]
+            factors = [writer.load(writer.at(7, at, _number(column * LANES))) for column in range(width)]
             for row in range(height):
                 begin = builder.add(a_start, builder.mul(a_step, _number(row)))
-                x = writer.spread(builder.load(place.at(3, begin, builder.mul(loop.index, a_next))))
+                x = writer.spread(builder.load(writer.at(3, begin, builder.mul(loop.index, a_next))))
                 for factor, total in zip(factors, sums[row], strict=True):
                     builder.store(writer.add_product(x, factor, builder.load(total)), total)
         for total, result in zip(chain(*sums), chain(*results), strict=True):
@@ -295,19 +266,19 @@ def transform_data(context, tile, backward, source, start, cells, first, out, ou
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         matrices, backward = transforms(signature.args[0].literal_value), signature.args[1].literal_value
         matrix = tuple(zip(*matrices.result, strict=True)) if backward else matrices.data
-        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        writer = Writer(context, builder, signature, values)
         start, first, out_start, out_step = (values[i] for i in (3, 5, 7, 8))
         side, zero = len(matrix[0]), cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None))
 
         def cell(row: int, column: int) -> Any:
-            return writer.load(place.cell(2, start, 4, builder.add(first, _number(row * side + column)), zero))
+            return writer.load(writer.cell(2, start, 4, builder.add(first, _number(row * side + column)), zero))
 
         columns = [writer.multiply(matrix, [cell(row, column) for row in range(side)]) for column in range(side)]
         for row in range(len(matrix)):
             result = writer.multiply(matrix, [columns[column][row] for column in range(side)])
             for column, value in enumerate(result):
                 offset = builder.mul(out_step, _number(row * len(matrix) + column))
-                writer.store(value, place.at(6, out_start, offset))
+                writer.store(value, writer.at(6, out_start, offset))
         return context.get_dummy_value()
 
     return _signature((tile, backward, source, start, cells, first, out, out_start, out_step)), write
@@ -315,40 +286,40 @@ def transform_data(context, tile, backward, source, start, cells, first, out, ou
 
 @intrinsic(prefer_literal=True)
 def transform_result(  # type: ignore[no-untyped-def]
-    context, tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first
+    context, tile, adds, found, found_start, found_step, bias, bias_start, least, out, start, cells, first
 ):
-    """`max(least, A^T m A + bias)` of one vector of channels of a tile; with `adds`, plus the values in `total`.
+    """`max(least, A^T m A + bias)` of one vector of channels of a tile; with `adds`, plus the values in `out`.
 
     Product k of m is at `found_start + k * found_step` in `found`. Cell k of the tile is at `start + cells[first + k]`
-    in `out` and in `total`; it is left out if that number is negative. `tile` and `adds` are constants.
+    in `out`; it is left out if that number is negative. `tile` and `adds` are constants.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        matrix, with_total = transforms(signature.args[0].literal_value).result, signature.args[1].literal_value
+        matrix, adds = transforms(signature.args[0].literal_value).result, signature.args[1].literal_value
         shared, rest = _shared_columns(matrix)
         side = len(matrix[0])
-        place, writer = _Places(context, builder, signature, values), Writer(builder)
-        found_start, found_step, bias_start, least, start, first = (values[i] for i in (3, 4, 6, 7, 10, 12))
+        writer = Writer(context, builder, signature, values)
+        found_start, found_step, bias_start, least, start, first = (values[i] for i in (3, 4, 6, 7, 9, 11))
 
         def product(row: int, column: int) -> Any:
-            return writer.load(place.at(2, found_start, builder.mul(found_step, _number(row * side + column))))
+            return writer.load(writer.at(2, found_start, builder.mul(found_step, _number(row * side + column))))
 
         def apply(values: list[Any]) -> list[Any]:
             return writer.multiply(rest, [writer.combine(row, values) for row in shared])
 
         columns = [apply([product(row, column) for row in range(side)]) for column in range(side)]
-        offset, floor = writer.load(place.at(5, bias_start)), writer.spread(least)
+        offset, floor = writer.load(writer.at(5, bias_start)), writer.spread(least)
         outside = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None))
         for row in range(len(matrix)):
             for column, value in enumerate(apply([columns[column][row] for column in range(side)])):
                 number = builder.add(first, _number(row * len(matrix) + column))
-                value = builder.fadd(value, offset)
-                if with_total:
-                    value = builder.fadd(value, writer.load(place.cell(8, start, 11, number, outside)))
-                writer.store(writer.largest(floor, value), place.cell(9, start, 11, number, outside))
+                target, value = writer.cell(8, start, 10, number, outside), builder.fadd(value, offset)
+                if adds:
+                    value = builder.fadd(value, writer.load(target))
+                writer.store(writer.largest(floor, value), target)
         return context.get_dummy_value()
 
-    arguments = (tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first)
+    arguments = (tile, adds, found, found_start, found_step, bias, bias_start, least, out, start, cells, first)
     return _signature(arguments), write
 
 
@@ -360,14 +331,14 @@ def weighted_sum(context, source, start, bias, bias_start, weights, count):  # t
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        writer = Writer(context, builder, signature, values)
         start, bias_start, count = (values[i] for i in (1, 3, 5))
         total = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None))
         with cgutils.for_range(builder, count) as loop:
             at = builder.mul(loop.index, _number(LANES))
-            x = builder.fadd(writer.load(place.at(0, start, at)), writer.load(place.at(2, bias_start, at)))
+            x = builder.fadd(writer.load(writer.at(0, start, at)), writer.load(writer.at(2, bias_start, at)))
             x = writer.largest(ir.Constant(VECTOR, None), x)
-            builder.store(writer.add_product(x, writer.load(place.at(4, at)), builder.load(total)), total)
+            builder.store(writer.add_product(x, writer.load(writer.at(4, at)), builder.load(total)), total)
         result = builder.load(total)
         lanes = [builder.extract_element(result, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES)]
         while len(lanes) > 1:

@@ -1,6 +1,7 @@
 """A layer on a map: what is not a number. Its products are those of the network in test_forward.py."""
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from hexlit.nets.winograd.forward import Map, Part
@@ -29,7 +30,7 @@ def random(*shape: int, seed: int = 0) -> Floats:
 
 def test_what_is_not_a_number_stays_so() -> None:
     """A network whose weights have diverged must not look like one that judges every position as even."""
-    part, layer = Part(4, 1), packed(np.full((2, 2, 3, 3), np.nan, np.float32), np.zeros(2, np.float32), 4, 1)
+    part, layer = Part(4, 1), packed(torch.full((2, 2, 3, 3), torch.nan), torch.zeros(2), 4, 1)
     out = part.board("out", layer.channels)
     part.step(layer, filled(part.board("in", 2), random(1, 2, 4, 4)), out, relu=True)()
     assert np.isnan(board(out, 1, 2)).all()
