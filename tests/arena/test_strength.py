@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hexlit.arena.config import EvaluationConfig, ProofConfig, ProofConfig
+from hexlit.arena.config import EvaluationConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
 from hexlit.arena.strength import SHOWN_MISTAKES, SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
