@@ -37,10 +37,7 @@ class Ranks:
 
     def __post_init__(self) -> None:
         if self.size % self.local_size:
-            raise UsageError(
-                f"{self.size} ranks, {self.local_size} of them here: every machine needs as many; use torchrun "
-                "--nproc-per-node or srun --ntasks-per-node"
-            )
+            raise UsageError(f"{self.size} ranks, {self.local_size} of them here: every machine needs as many")
 
     @property
     def writes(self) -> bool:
