@@ -136,7 +136,8 @@ def why_not_read(error: Exception) -> str:
     """The words of the driver for one of its errors."""
     if type(error).__name__ != "NVMLError_LibraryNotFound":
         return " ".join(str(error).split())
-    return "no NVIDIA driver" + "; on a Mac only the process itself knows" * (platform.system() == "Darwin")
+    on_mac = "; on a Mac only the process itself knows" if platform.system() == "Darwin" else ""
+    return f"no NVIDIA driver{on_mac}"
 
 
 class ProcessTree:
