@@ -25,10 +25,9 @@ def in_notebook() -> bool:
 
 def pid_namespace() -> int:
     """Inode of Linux's namespace of process numbers, such as a container's; 0 elsewhere."""
-    try:
+    with contextlib.suppress(OSError):
         return Path("/proc/self/ns/pid").stat().st_ino
-    except OSError:
-        return 0
+    return 0
 
 
 def process_space() -> str:

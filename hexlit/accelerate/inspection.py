@@ -6,7 +6,6 @@ why, by its name. A failing test is a reason, never an exception.
 
 import copy
 import logging
-import math
 import os
 import platform
 import secrets
@@ -167,12 +166,11 @@ def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
     """Versions by name, and the reasons of missing ones."""
     versions: Values = {"python": platform.python_version(), "os": platform.platform(), "torch": str(torch.__version__)}
     versions |= {package.removesuffix("-core"): version(package) for package in PACKAGES}
-    versions |= {"cuda": torch.version.cuda, "cudnn": None, "driver": nvml.driver}
     reasons = {name: f"this torch is built without {title}" for name, title in (("cuda", "CUDA"), ("cudnn", "cuDNN"))}
     reasons["driver"] = nvml.reason
     cudnn = torch.backends.cudnn.version() if torch.version.cuda is not None else None  # type: ignore[no-untyped-call]
-    if cudnn is not None:  # 91002 is 9.10.2
-        versions["cudnn"] = f"{cudnn // 10_000}.{cudnn // 100 % 100}.{cudnn % 100}"
+    numbers = cudnn and f"{cudnn // 10_000}.{cudnn // 100 % 100}.{cudnn % 100}"  # 91002 is 9.10.2
+    versions |= {"cuda": torch.version.cuda, "cudnn": numbers, "driver": nvml.driver}
     return versions, {name: why for name, why in reasons.items() if versions[name] is None}
 
 
@@ -203,10 +201,9 @@ class TinyNet(nn.Sequential):
         self.compiled = False
         """Whether the last call was a compiled one."""
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: Tensor) -> Any:
         self.compiled = torch.compiler.is_compiling()
-        value: Tensor = super().forward(images)  # type: ignore[no-untyped-call]
-        return value
+        return super().forward(images)  # type: ignore[no-untyped-call]
 
 
 def probe_product(device: torch.device) -> Values:
@@ -215,7 +212,7 @@ def probe_product(device: torch.device) -> Values:
     def probe() -> tuple[Values, str]:
         generator = torch.Generator().manual_seed(0)
         left = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator)
-        right = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator) / math.sqrt(PRODUCT_SIZE)
+        right = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator) / PRODUCT_SIZE**0.5
         with _full_fp32():
             product = (left.to(device) @ right.to(device)).cpu().double()
         error = _finite((product - left.double() @ right.double()).abs().max())

@@ -148,6 +148,7 @@ class ProcessTree:
     Attributes:
         pid: the root.
         began: start of the watch, an instant of `time.monotonic()`.
+        nvml: the driver that is asked.
 
     Args:
         pid: the root.
@@ -166,7 +167,7 @@ class ProcessTree:
         self.began = time.monotonic()
         self._root = psutil.Process(pid)
         self._own_device_bytes = own_device_bytes
-        self._nvml = nvml or Nvml(_visible_devices(self._root))
+        self.nvml = nvml or Nvml(_visible_devices(self._root))
         self._known: dict[Any, Any] = {self._root: self._root}  # psutil counts the time of a process in its object
         self._unmeasured = {"cpu_percent": "the first sample has none before it"}
 
@@ -195,7 +196,7 @@ class ProcessTree:
                 pass  # it ended just now
         if not self.alive:
             raise psutil.NoSuchProcess(self.pid)
-        device_bytes, utilisation, unread = self._nvml.usage({process.pid for process in self._known})
+        device_bytes, utilisation, unread = self.nvml.usage({process.pid for process in self._known})
         if device_bytes is None and (device_bytes := self._own_device_bytes()) is not None:
             del unread["device_bytes"]
         return ResourceSample(
@@ -208,13 +209,9 @@ class ProcessTree:
             reasons=reasons | unread,
         )
 
-    def free_device_bytes(self) -> int | None:
-        """Free memory on all devices that the tree sees together, in bytes; None if it is unknown."""
-        return sum(self._nvml.free_bytes()) or None
-
     def close(self) -> None:
         """Release the driver."""
-        self._nvml.close()
+        self.nvml.close()
 
     def _members(self) -> set[Any]:
         """The root, its descendants, and descendants that outlived their parents, with theirs."""
@@ -322,7 +319,6 @@ class ResourceSampler:
         if self._table is not None:
             try:
                 csv.writer(self._table, lineterminator="\n").writerow(_row(sample))
-                self._table.flush()
             except OSError as error:
                 log.warning("%s is not continued: %s", self.csv_path, error.strerror)
                 self._table = None
@@ -342,11 +338,10 @@ def recommended_trials(resources: Mapping[str, tuple[float | None, float | None]
 
 def last_device_bytes(path: Path) -> int | None:
     """The device memory in the last whole row of the table at `path`; None without one, or for another kind of file."""
-    try:
+    with contextlib.suppress(OSError, ValueError, IndexError):
         whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
         return int([*csv.reader(whole.splitlines())][-1][COLUMNS.index("device_bytes")])
-    except (OSError, ValueError, IndexError):
-        return None
+    return None
 
 
 def _open_table(path: Path) -> IO[str]:
@@ -354,7 +349,7 @@ def _open_table(path: Path) -> IO[str]:
     header = ",".join(COLUMNS) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        table = path.open("a+", encoding="utf-8", newline="")
+        table = path.open("a+", buffering=1, encoding="utf-8", newline="")  # every row is written at once
         table.seek(0)
         content = table.read()
     except (OSError, UnicodeDecodeError) as error:

@@ -143,9 +143,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """The meaning of `auto` and null on each type of device; on a cpu the backend is measured for each network."""
 
-AS_CONFIGURED = ("matmul_precision", "compile", "memory_cap")
-"""Settings of a profile that need no device."""
-
 TRAIN_BATCH = 512
 """Default number of examples in one optimisation step. It is the same on every device: the steps per epoch and the
 learning rate depend on it."""
@@ -190,29 +187,30 @@ def profile_on(
     workers = 0 if in_notebook() else own.workers
     workers = workers if config.workers is None else config.workers
     precision = training_precision(config.precision, device)
-    filled: dict[str, Any] = dict.fromkeys(AS_CONFIGURED) | general
-    filled |= {
+    filled: dict[str, Any] = {
+        **dict.fromkeys(("matmul_precision", "compile", "memory_cap")),  # as configured, on every device
+        **general,
+        **vars(own),
         "cudnn_benchmark": device.type == "cuda" and not config.deterministic,
         "workers": workers,
         "prefetch": 2,
         "persistent_workers": workers > 0,
-        "train_batch": own.train_batch,
-        "evaluation_batch": own.evaluation_batch,
         # Fused kernels unscale float16 gradients inside the update, after the clipping.
         "fused_optimizer": precision != "16-mixed",
     }
     filled |= {name: value for name in filled if (value := getattr(config, name)) not in (None, "auto")}
     filled["prefetch"] = filled["prefetch"] if workers else None
+    devices, others = _devices_and_others(device, place)
     winograd = config.inference == "winograd"
     profile = DeviceProfile(
         config=config,
         device=device,
-        devices=_lightning_devices(device, place),
+        devices=devices,
         precision=precision,
         inference_dtype=torch.float32 if winograd else inference_dtype(config.inference_precision, device),
         micro_batch=min(filled["train_batch"], config.micro_batch or filled["train_batch"]),
         threads=config.threads or place.threads(usable_cores()),
-        others=_others(device, place),
+        others=others,
         **filled,
     )
     _refuse_unsupported(profile, place)
@@ -235,24 +233,18 @@ def every_profile(
     return result
 
 
-def _others(device: torch.device, place: Ranks) -> tuple[torch.device, ...]:
-    """The cuda devices that no rank of this machine trains on, divided up; none if a rank would get none."""
-    if device.type != "cuda":
-        return ()
-    trains = range(place.local_size) if place.several else [device.index or 0]
-    free = [other for other in cuda_devices() if other.index not in trains]
-    return tuple(free[place.local_rank :: place.local_size]) if len(free) >= place.local_size else ()
+def _devices_and_others(device: torch.device, place: Ranks) -> tuple[int | list[int], tuple[torch.device, ...]]:
+    """The devices of this machine that train together, and this rank's share of its other cuda devices.
 
-
-def _lightning_devices(device: torch.device, place: Ranks) -> int | list[int]:
-    """All devices of this machine that train together, as far as this process sees them.
-
-    Lightning gives each rank its own.
+    Only those count that this process sees. Lightning gives each rank its own of the first. The others are divided up;
+    if a rank would get none, nobody gets one.
     """
     if device.type != "cuda":
-        return place.local_size
+        return place.local_size, ()
     together = place.several and not _sees_own_card(place)
-    return list(range(place.local_size)) if together else [device.index or 0]
+    trains = list(range(place.local_size)) if together else [device.index or 0]
+    free = [other for other in cuda_devices() if other.index not in trains]
+    return trains, tuple(free[place.local_rank :: place.local_size]) if len(free) >= place.local_size else ()
 
 
 def _sees_own_card(place: Ranks) -> bool:

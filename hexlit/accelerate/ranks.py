@@ -4,7 +4,6 @@ The environment describes them: torchrun, srun or hexlit itself sets it; hexlit 
 """
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -101,8 +100,10 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
     size = number("SLURM_STEP_NUM_TASKS", 1)
     if size == 1:
         return ALONE
+    from lightning.fabric.plugins.environments.slurm import SLURMEnvironment  # takes seconds
+
     machines = number("SLURM_STEP_NUM_NODES", 1)
-    first = Ranks.address if machines == 1 else first_machine(result.get("SLURM_STEP_NODELIST", Ranks.address))
+    first = SLURMEnvironment.resolve_root_node_address(result["SLURM_STEP_NODELIST"]) if machines > 1 else Ranks.address
     return Ranks(
         rank=number("SLURM_PROCID", 0),
         size=size,
@@ -113,8 +114,3 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
         by_srun=True,
         cores=number("SLURM_CPUS_PER_TASK", 0) or None,
     )
-
-
-def first_machine(nodes: str) -> str:
-    """The first of Slurm's list of machines: `a[03-05,9],b` gives `a03`."""
-    return re.sub(r"\[(\w+)[^\]]*\]", r"\1", nodes).partition(",")[0]
