@@ -19,8 +19,7 @@ CPU_FILE = Path("/proc/cpuinfo")
 def in_notebook() -> bool:
     """Whether this process is an IPython kernel, as behind a notebook; a terminal of IPython is none."""
     ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return getattr(shell, "kernel", None) is not None
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def pid_namespace() -> int:

@@ -157,8 +157,7 @@ def device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if platform.system() == "Darwin":
-        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.check_output(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], text=True).strip()
     return processor_identity().rpartition(" ")[0]
 
 
@@ -292,8 +291,7 @@ def hardware_support(precision: str, device: torch.device) -> tuple[bool | None,
 
 def error_line(error: Exception) -> str:
     """The first line of an error, at most 200 characters, with its kind."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
+    return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])[:200]
 
 
 def _answer(question: Callable[[], Any]) -> tuple[Any, str]:

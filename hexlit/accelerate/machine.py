@@ -317,8 +317,10 @@ class ResourceSampler:
         sample = self.tree.sample()
         self.samples.append(sample)
         if self._table is not None:
+            values, why = (getattr(sample, name) for name in COLUMNS[:-1]), sample.reasons.items()
+            figures = [None if value is None else round(value, 3) for value in values]
             try:
-                csv.writer(self._table, lineterminator="\n").writerow(_row(sample))
+                csv.writer(self._table, lineterminator="\n").writerow([*figures, "; ".join(map(": ".join, why))])
             except OSError as error:
                 log.warning("%s is not continued: %s", self.csv_path, error.strerror)
                 self._table = None
@@ -361,12 +363,6 @@ def _open_table(path: Path) -> IO[str]:
     if not content:
         table.write(header)
     return table
-
-
-def _row(sample: ResourceSample) -> list[Any]:
-    values = (getattr(sample, name) for name in COLUMNS[:-1])
-    shown = [None if value is None else round(value, 3) for value in values]
-    return [*shown, "; ".join(f"{name}: {why}" for name, why in sample.reasons.items())]
 
 
 @dataclass(frozen=True)

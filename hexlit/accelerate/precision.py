@@ -23,9 +23,8 @@ def cpu_has_bf16() -> bool:
     oneDNN accepts bf16 on every AVX512 machine and emulates it, slowly, if the instructions are absent. On x86 the
     instructions themselves are therefore checked too.
     """
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        return onednn_takes_bf16()
-    return onednn_takes_bf16() and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    instructions = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return onednn_takes_bf16() and (instructions or platform.machine().lower() not in ("x86_64", "amd64"))
 
 
 PRODUCT = 512
