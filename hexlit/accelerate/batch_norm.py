@@ -22,9 +22,6 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
         """Normalise, and in training note the statistics."""
         if not (self.training and are_several()):
             return super().forward(input)
-        assert self.running_mean is not None
-        assert self.running_var is not None
-        assert self.momentum is not None
         x = input.float()
         variance, mean = torch.var_mean(x, (0, 2, 3), correction=0)
         count = torch.full_like(mean, x.numel() / x.shape[1])
@@ -35,8 +32,8 @@ class RankedBatchNorm2d(nn.BatchNorm2d):
         variance = (counts * (variances + (means - mean) ** 2)).sum(0) / total  # Chan, Golub & LeVeque 1979
         with torch.no_grad():
             unbiased = variance * total / (total - 1).clamp_min(1)
-            self.running_mean.lerp_(mean, self.momentum)
-            self.running_var.lerp_(unbiased, self.momentum)
+            self.running_mean.lerp_(mean, self.momentum)  # type: ignore[arg-type, union-attr]
+            self.running_var.lerp_(unbiased, self.momentum)  # type: ignore[arg-type, union-attr]
             self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
         scale = torch.rsqrt(variance + self.eps) * self.weight
         shift = self.bias - mean * scale

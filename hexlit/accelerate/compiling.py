@@ -24,16 +24,14 @@ def autocast(profile: DeviceProfile) -> torch.autocast:
 def unchanged(net: nn.Module) -> Iterator[None]:
     """Restore, at the end of the block, the buffers of `net` and torch's random numbers, and drop gradients."""
     buffers = [buffer.clone() for buffer in net.buffers()]
-    random_state = torch.get_rng_state()
     try:
-        yield
+        with torch.random.fork_rng(devices=[]):
+            yield
     finally:
-        for parameter in net.parameters():
-            parameter.grad = None
+        net.zero_grad()
         with torch.no_grad():
             for buffer, before in zip(net.buffers(), buffers, strict=True):
                 buffer.copy_(before)
-        torch.set_rng_state(random_state)
 
 
 def compile_for_training(

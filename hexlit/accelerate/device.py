@@ -41,17 +41,16 @@ def choose_device(
         device = cuda if name == "cuda" else torch.device(name)
         if reason := why_missing(device):
             raise UsageError(f"accelerator.device={name}: {reason}")
-    failure = trial_failure(device) if (name, device.type) != ("auto", "cpu") else ""
-    if failure and name != "auto":
+    if (name, device.type) == ("auto", "cpu") or not (failure := trial_failure(device)):
+        return device
+    if name != "auto":
         reason = f"the device is there but fails a small matrix product ({failure})"
         raise UsageError(f"accelerator.device={name}: {reason}; check its driver or use accelerator.device=cpu")
-    if failure and shares_a_study and says_out_of_memory(failure):
+    if shares_a_study and says_out_of_memory(failure):
         raise UsageError(f"accelerator.device=auto: {device} has no memory left for this trial ({failure})")
-    if failure:
-        why = "accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu"
-        log.warning(why, device, failure)
-        return torch.device("cpu")
-    return device
+    why = "accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu"
+    log.warning(why, device, failure)
+    return torch.device("cpu")
 
 
 def cuda_devices() -> list[torch.device]:

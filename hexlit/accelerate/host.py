@@ -19,16 +19,14 @@ CPU_FILE = Path("/proc/cpuinfo")
 def in_notebook() -> bool:
     """Whether this process is an IPython kernel, as behind a notebook; a terminal of IPython is none."""
     ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return getattr(shell, "kernel", None) is not None
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def pid_namespace() -> int:
     """Inode of Linux's namespace of process numbers, such as a container's; 0 elsewhere."""
-    try:
+    with contextlib.suppress(OSError):
         return Path("/proc/self/ns/pid").stat().st_ino
-    except OSError:
-        return 0
+    return 0
 
 
 def process_space() -> str:
@@ -72,20 +70,17 @@ def processor_identity() -> str:
 
 def total_host_bytes() -> int:
     """Memory of the machine, or of the container if that has less, in bytes."""
-    limit = _limit_and_use()
-    total = int(psutil.virtual_memory().total)
-    return total if limit is None else min(total, limit[0])
+    return min(int(psutil.virtual_memory().total), _limit_and_use()[0])
 
 
 def free_host_bytes() -> int:
     """Memory that new processes can take without swapping, in bytes; a container's limit counts."""
-    limit = _limit_and_use()
-    available = int(psutil.virtual_memory().available)
-    return available if limit is None else max(0, min(available, limit[0] - limit[1]))
+    limit, use = _limit_and_use()
+    return max(0, min(int(psutil.virtual_memory().available), limit - use))
 
 
-def _limit_and_use() -> tuple[int, int] | None:
-    """Limit of the container, and its use without the file cache, in bytes; None without a limit."""
+def _limit_and_use() -> tuple[int, int]:
+    """Limit of the container, and its use without the file cache, in bytes; without a limit the largest one, and 0."""
     for folder, limit_name, use_name, cache_name in (
         (CGROUPS, "memory.max", "memory.current", "inactive_file"),
         (CGROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -96,4 +91,4 @@ def _limit_and_use() -> tuple[int, int] | None:
             lines = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
             cache = {name: int(number) for name, number in lines}[cache_name]
             return limit, use - cache
-    return None
+    return sys.maxsize, 0

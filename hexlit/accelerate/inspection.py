@@ -6,7 +6,6 @@ why, by its name. A failing test is a reason, never an exception.
 
 import copy
 import logging
-import math
 import os
 import platform
 import secrets
@@ -88,10 +87,9 @@ def inspect_machine(
     resources: Values = {"host memory": (free_host_bytes(), of_host), "cores": (usable_cores(), 1)}
     resources["device memory"] = (own if auto.startswith("cuda") else None, of_device)
     count, limit = recommended_trials(resources)
-    physical = psutil.cpu_count(logical=False) or None
-    host: Values = {"cores_usable": usable_cores(), "cores_physical": physical}
+    host: Values = {"cores_usable": usable_cores(), "cores_physical": psutil.cpu_count(logical=False)}
     host |= {"memory_total_bytes": total_host_bytes(), "memory_available_bytes": free_host_bytes()}
-    host["reasons"] = {} if physical else {"cores_physical": "the system does not tell"}
+    host["reasons"] = {} if host["cores_physical"] else {"cores_physical": "the system does not tell"}
     versions, reasons = find_versions(nvml)
     nvml.close()
     return {
@@ -140,18 +138,14 @@ def inspect_device(
     facts: Values = {}
     reasons = {}
     for name, question in questions.items():
-        if name == "fused" and device.type != "cpu":
-            facts[name], reasons[name] = None, "only the cpu has this backend"
-            continue
-        try:
-            facts[name] = question()
-        except Exception as error:
-            facts[name], reasons[name] = None, error_line(error)
-        if name in ("smoke", "fused") and facts[name] is not None:  # an obstacle, or an empty text
-            reasons |= {name: facts[name]} if facts[name] else {}
-            facts[name] = not facts[name]
-    name = facts["name"]
-    like = [one["device"] for one in before if name is not None and one["name"] == name and one["device"] != "cpu"]
+        facts[name], reasons[name] = _answer(question)
+    if device.type != "cpu":
+        facts["fused"], reasons["fused"] = None, "only the cpu has this backend"
+    for name in ("smoke", "fused"):
+        if facts[name] is not None:  # an obstacle, or an empty text
+            facts[name], reasons[name] = not facts[name], facts[name]
+    reasons = {name: why for name, why in reasons.items() if why}
+    like = [one["device"] for one in before if one["name"] == facts["name"] is not None and one["device"] != "cpu"]
     untried = f"not tried: the same card as {like[0]}" if like else "not tried: compile=false"
     facts["compile"] = probe_compile(device) if compile and not like else _untried(("seconds", "difference"), untried)
     probes = {"product": probe_product(device), "precisions": probe_precisions(device)}
@@ -163,8 +157,7 @@ def device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if platform.system() == "Darwin":
-        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.check_output(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], text=True).strip()
     return processor_identity().rpartition(" ")[0]
 
 
@@ -172,13 +165,11 @@ def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
     """Versions by name, and the reasons of missing ones."""
     versions: Values = {"python": platform.python_version(), "os": platform.platform(), "torch": str(torch.__version__)}
     versions |= {package.removesuffix("-core"): version(package) for package in PACKAGES}
-    versions |= {"cuda": torch.version.cuda, "cudnn": None, "driver": nvml.driver}
     reasons = {name: f"this torch is built without {title}" for name, title in (("cuda", "CUDA"), ("cudnn", "cuDNN"))}
     reasons["driver"] = nvml.reason
     cudnn = torch.backends.cudnn.version() if torch.version.cuda is not None else None  # type: ignore[no-untyped-call]
-    if cudnn is not None:  # 91002 is 9.10.2, 8902 is 8.9.2
-        major, rest = divmod(cudnn, 10_000 if cudnn >= 90_000 else 1000)
-        versions["cudnn"] = f"{major}.{rest // 100}.{rest % 100}"
+    numbers = cudnn and f"{cudnn // 10_000}.{cudnn // 100 % 100}.{cudnn % 100}"  # 91002 is 9.10.2
+    versions |= {"cuda": torch.version.cuda, "cudnn": numbers, "driver": nvml.driver}
     return versions, {name: why for name, why in reasons.items() if versions[name] is None}
 
 
@@ -209,10 +200,9 @@ class TinyNet(nn.Sequential):
         self.compiled = False
         """Whether the last call was a compiled one."""
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: Tensor) -> Any:
         self.compiled = torch.compiler.is_compiling()
-        value: Tensor = super().forward(images)  # type: ignore[no-untyped-call]
-        return value
+        return super().forward(images)  # type: ignore[no-untyped-call]
 
 
 def probe_product(device: torch.device) -> Values:
@@ -221,7 +211,7 @@ def probe_product(device: torch.device) -> Values:
     def probe() -> tuple[Values, str]:
         generator = torch.Generator().manual_seed(0)
         left = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator)
-        right = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator) / math.sqrt(PRODUCT_SIZE)
+        right = torch.randn(PRODUCT_SIZE, PRODUCT_SIZE, generator=generator) / PRODUCT_SIZE**0.5
         with _full_fp32():
             product = (left.to(device) @ right.to(device)).cpu().double()
         error = _finite((product - left.double() @ right.double()).abs().max())
@@ -238,15 +228,11 @@ def probe_precisions(device: torch.device) -> list[Values]:
     share of their length. `seconds` is the shortest time of a step (other programs can only lengthen it), and
     `times_fp32` a multiple of fp32's. `hardware` tells whether the device multiplies in this format or emulates it.
     """
-    first: list[tuple[Tensor, float]] = []
+    steps: dict[torch.dtype, tuple[Tensor, float]] = {}
 
     def probe(dtype: torch.dtype) -> tuple[Values, str]:
-        gradients, seconds = _timed_step(device, dtype)
-        if dtype == torch.float32:
-            first.append((gradients, seconds))
-        if not first:
-            raise RuntimeError("there is no fp32 to compare with")
-        expected, fp32_seconds = first[0]
+        gradients, seconds = steps[dtype] = _timed_step(device, dtype)
+        expected, fp32_seconds = steps[torch.float32]
         difference = _finite((gradients - expected).norm() / expected.norm())
         wrong = f"its gradients are {difference:.2g} away from fp32's" if difference > PRECISION_TOLERANCE else ""
         return {"seconds": seconds, "times_fp32": seconds / fp32_seconds, "difference": difference}, wrong
@@ -285,40 +271,43 @@ def probe_compile(device: torch.device) -> Values:
         wrong = f"off by {difference:.2g} from eager, {COMPILE_TOLERANCE:g} is allowed"
         return {"seconds": seconds, "difference": difference}, wrong if difference > COMPILE_TOLERANCE else ""
 
-    try:
-        return _tried(("seconds", "difference"), probe)
-    finally:
-        torch.compiler.reset()
+    result = _tried(("seconds", "difference"), probe)
+    torch.compiler.reset()
+    return result
 
 
 def hardware_support(precision: str, device: torch.device) -> tuple[bool | None, str]:
     """Whether `device` multiplies in this format in hardware, or why that is not known."""
-    if precision == "fp32" or (precision, device.type) == ("fp16", "mps"):
-        return True, ""
-    try:
-        if device.type == "cuda" and precision == "bf16":
-            return cuda_has_bf16(device), ""
-        if device.type == "cuda":
-            return torch.cuda.get_device_capability(device)[0] >= 7, ""
-        if device.type == "cpu":
-            return cpu_has_bf16() if precision == "bf16" else bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()), ""
-    except Exception as error:
-        return None, error_line(error)
-    return None, "macOS does not tell"
+    questions: dict[tuple[str, str], Callable[[], bool]] = {
+        ("cpu", "bf16"): cpu_has_bf16,
+        ("cpu", "fp16"): lambda: bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()),
+        ("cuda", "bf16"): lambda: cuda_has_bf16(device),
+        ("cuda", "fp16"): lambda: torch.cuda.get_device_capability(device)[0] >= 7,
+    }
+    if (device.type, precision) == ("mps", "bf16"):
+        return None, "macOS does not tell"
+    return _answer(questions.get((device.type, precision), lambda: True))
 
 
 def error_line(error: Exception) -> str:
     """The first line of an error, at most 200 characters, with its kind."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
+    return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])[:200]
+
+
+def _answer(question: Callable[[], Any]) -> tuple[Any, str]:
+    """The answer; None and the reason if the question raises."""
+    try:
+        return question(), ""
+    except Exception as error:
+        return None, error_line(error)
 
 
 def _tried(names: Sequence[str], probe: Callable[[], tuple[Values, str]]) -> Values:
     """The values that `probe` gives by name, None after an exception; `works` unless it says what is wrong."""
-    try:
-        values, wrong = probe()
-    except Exception as error:
-        return _untried(names, error_line(error)) | {"works": False}
+    answer, why = _answer(probe)
+    if why:
+        return _untried(names, why) | {"works": False}
+    values, wrong = answer
     return {"works": not wrong, **values, "reasons": {"works": wrong} if wrong else {}}
 
 

@@ -5,7 +5,6 @@ It imports no torch, so that light commands can use it. A figure that cannot be 
 
 import contextlib
 import csv
-import json
 import logging
 import math
 import os
@@ -14,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from statistics import fmean
 from typing import IO, Any, Self
@@ -23,14 +23,13 @@ import pynvml
 
 from hexlit.accelerate.host import pid_namespace
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.files import read_json, write_json_atomic
 
 log = logging.getLogger(__name__)
 
 RESOURCES_FILE, PROCESS_FILE = "resources.csv", "process.json"
 """A run's table of samples, and the file that names its process, in its folder."""
 COLUMNS = ("seconds", "processes", "cpu_percent", "host_bytes", "device_bytes", "device_utilisation", "not_measured")
-NO_DRIVER = "no NVIDIA driver"
 ROOT_PID_NAMESPACE = 0xEFFFFFFC
 """Inode of Linux's first PID namespace; in a container, /proc/self/ns/pid has another."""
 _CLOCK_STEPS = 2.0  # seconds: the system computes the start of a process from the clock, which may be set meanwhile
@@ -85,57 +84,47 @@ class Nvml:
             self.reason = why_not_read(error)
             return
         names = map(str, range(count)) if visible is None else (word.strip() for word in visible.split(","))
-        for name in names:
-            by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
-            try:
+        by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
+        # As CUDA reads its variable: the first entry that names no device hides all following ones.
+        with contextlib.suppress(pynvml.NVMLError):
+            for name in names:
                 self._handles.append(by_index(int(name)) if name.isdecimal() else by_uuid(name))
-            except pynvml.NVMLError:
-                break  # as CUDA reads its variable: the first entry that names no device hides all following ones
         if not self._handles:
             hidden = f"CUDA_VISIBLE_DEVICES={visible} hides every device"
             self.reason = hidden if count else "the NVIDIA driver sees no device"
 
     def names(self) -> list[str]:
         """The names of the visible devices, in the order of CUDA_VISIBLE_DEVICES; empty where the driver fails."""
-        return self._of_each(pynvml.nvmlDeviceGetName)
+        return self._of_each(pynvml.nvmlDeviceGetName)[0]
 
     def free_bytes(self) -> list[int]:
         """Free memory of every visible device, in their order; empty where the driver does not tell."""
-        return [int(one.total) - int(one.used) for one in self._of_each(pynvml.nvmlDeviceGetMemoryInfo)]
+        return [int(one.total) - int(one.used) for one in self._of_each(pynvml.nvmlDeviceGetMemoryInfo)[0]]
 
-    def _of_each(self, question: Callable[[Any], Any]) -> list[Any]:
+    def _of_each(self, question: Callable[[Any], Any]) -> tuple[list[Any], str]:
+        """The answer of every visible device; or none, and the reason."""
         try:
-            return [question(handle) for handle in self._handles]
-        except pynvml.NVMLError:
-            return []
+            return [question(handle) for handle in self._handles], self.reason
+        except pynvml.NVMLError as error:
+            return [], why_not_read(error)
 
     def usage(self, pids: Collection[int]) -> tuple[int | None, float | None, dict[str, str]]:
         """Memory of the processes `pids` in bytes, the utilisation of their devices, and the reasons of missing ones.
 
         The utilisation is that of the driver's last sampling period (up to a second).
         """
-        reasons = dict.fromkeys(("device_bytes", "device_utilisation"), self.reason) if self.reason else {}
-        cards: list[tuple[int, float]] = []
-        for handle in self._handles:
-            held, busy = 0, 0.0
-            try:
-                running = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
-                own = [process.usedGpuMemory for process in running if process.pid in pids]
-                # In a container processes have other numbers than in the driver: a missing one proves nothing.
-                if None in own or (not own and pid_namespace() not in (0, ROOT_PID_NAMESPACE)):
-                    reasons["device_bytes"] = "the driver does not tell the memory of these processes"
-                else:
-                    held = sum(map(int, own))
-            except pynvml.NVMLError as error:
-                reasons["device_bytes"] = why_not_read(error)
-            try:
-                busy = int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
-            except pynvml.NVMLError as error:
-                reasons["device_utilisation"] = why_not_read(error)
-            cards.append((held, busy))
-        used = [busy for held, busy in cards if held] or [busy for _, busy in cards]
-        total = None if "device_bytes" in reasons else sum(held for held, _ in cards)
-        return total, None if "device_utilisation" in reasons else fmean(used), reasons
+        running, no_bytes = self._of_each(pynvml.nvmlDeviceGetComputeRunningProcesses)
+        rates, no_rates = self._of_each(pynvml.nvmlDeviceGetUtilizationRates)
+        held = [[process.usedGpuMemory for process in card if process.pid in pids] for card in running]
+        # In a container processes have other numbers than in the driver: a missing one proves nothing.
+        renumbered = pid_namespace() not in (0, ROOT_PID_NAMESPACE)
+        if any(None in own or (renumbered and not own) for own in held):
+            no_bytes = "the driver does not tell the memory of these processes"
+        busy = [int(rate.gpu) / 100 for rate in rates]
+        used = [*compress(busy, map(any, held))] or busy
+        reasons = {"device_bytes": no_bytes, "device_utilisation": no_rates}
+        figures = None if no_bytes else sum(map(sum, held)), None if no_rates else fmean(used)
+        return *figures, {name: why for name, why in reasons.items() if why}
 
     def close(self) -> None:
         """Release the driver; no device can be read afterwards."""
@@ -147,7 +136,8 @@ def why_not_read(error: Exception) -> str:
     """The words of the driver for one of its errors."""
     if type(error).__name__ != "NVMLError_LibraryNotFound":
         return " ".join(str(error).split())
-    return f"{NO_DRIVER}; on a Mac only the process itself knows" if platform.system() == "Darwin" else NO_DRIVER
+    on_mac = "; on a Mac only the process itself knows" if platform.system() == "Darwin" else ""
+    return f"no NVIDIA driver{on_mac}"
 
 
 class ProcessTree:
@@ -158,6 +148,7 @@ class ProcessTree:
     Attributes:
         pid: the root.
         began: start of the watch, an instant of `time.monotonic()`.
+        nvml: the driver that is asked.
 
     Args:
         pid: the root.
@@ -176,7 +167,7 @@ class ProcessTree:
         self.began = time.monotonic()
         self._root = psutil.Process(pid)
         self._own_device_bytes = own_device_bytes
-        self._nvml = nvml or Nvml(_visible_devices(self._root))
+        self.nvml = nvml or Nvml(_visible_devices(self._root))
         self._known: dict[Any, Any] = {self._root: self._root}  # psutil counts the time of a process in its object
         self._unmeasured = {"cpu_percent": "the first sample has none before it"}
 
@@ -192,7 +183,7 @@ class ProcessTree:
             psutil.NoSuchProcess: the root has ended.
         """
         reasons, self._unmeasured = self._unmeasured, {}
-        now, count, percent, host_bytes = time.monotonic(), 0, 0.0, 0
+        now, percent, host_bytes = time.monotonic(), 0.0, 0
         self._known = {process: self._known.get(process, process) for process in self._members()}
         for process in self._known.values():
             try:
@@ -202,16 +193,15 @@ class ProcessTree:
                 why = f"no permission to look into process {process.pid}"
                 reasons.update(cpu_percent=why, host_bytes=why)
             except psutil.NoSuchProcess:
-                continue
-            count += 1
+                pass  # it ended just now
         if not self.alive:
             raise psutil.NoSuchProcess(self.pid)
-        device_bytes, utilisation, unread = self._nvml.usage({process.pid for process in self._known})
+        device_bytes, utilisation, unread = self.nvml.usage({process.pid for process in self._known})
         if device_bytes is None and (device_bytes := self._own_device_bytes()) is not None:
             del unread["device_bytes"]
         return ResourceSample(
             seconds=now - self.began,
-            processes=count,
+            processes=len(self._known),
             cpu_percent=None if "cpu_percent" in reasons else percent,
             host_bytes=None if "host_bytes" in reasons else host_bytes,
             device_bytes=device_bytes,
@@ -219,13 +209,9 @@ class ProcessTree:
             reasons=reasons | unread,
         )
 
-    def free_device_bytes(self) -> int | None:
-        """Free memory on all devices that the tree sees together, in bytes; None if it is unknown."""
-        return sum(self._nvml.free_bytes()) or None
-
     def close(self) -> None:
         """Release the driver."""
-        self._nvml.close()
+        self.nvml.close()
 
     def _members(self) -> set[Any]:
         """The root, its descendants, and descendants that outlived their parents, with theirs."""
@@ -247,12 +233,11 @@ def is_alive(process: Any) -> bool:
 
 def _visible_devices(process: Any) -> str | None:
     """CUDA_VISIBLE_DEVICES of `process`; that of this process if the other's cannot be read."""
-    environment: Any = os.environ
+    environment: Mapping[str, str] = os.environ
     if process.pid != os.getpid():
         with contextlib.suppress(psutil.Error, OSError):
             environment = process.environ()
-    value: str | None = environment.get("CUDA_VISIBLE_DEVICES")
-    return value
+    return environment.get("CUDA_VISIBLE_DEVICES")
 
 
 @dataclass(eq=False)
@@ -297,6 +282,8 @@ class ResourceSampler:
         """Take a last sample, unless one was just taken, and end."""
         self._stopping.set()
         self._thread.join()
+        if self._table is not None:
+            self._table.close()
 
     def summary(self, start: float = -math.inf, end: float = math.inf) -> ResourceSample:
         """Means and peaks of the samples taken after `start` and up to `end`, instants of `time.monotonic()`.
@@ -304,17 +291,16 @@ class ResourceSampler:
         The processor time of a sample is that since the previous one.
         """
         chosen = [one for one in tuple(self.samples) if start < one.seconds + self.tree.began <= end]
-        figures: dict[str, Any] = dict.fromkeys(COLUMNS[2:-1])
+        figures: dict[str, Any] = {"seconds": 0.0, "processes": 0}
         reasons: dict[str, str] = {}
-        for name in figures:
+        for name in COLUMNS[:-1]:
             values = [value for sample in chosen if (value := getattr(sample, name)) is not None]
             if values:
                 figures[name] = fmean(values) if name in ("cpu_percent", "device_utilisation") else max(values)
-            else:
+            elif name not in figures:
                 why = [sample.reasons[name] for sample in chosen if name in sample.reasons]
-                reasons[name] = why[-1] if why else "no sample was taken in this time"
-        most = {name: max((getattr(one, name) for one in chosen), default=0) for name in COLUMNS[:2]}
-        return ResourceSample(**most, **figures, reasons=reasons)
+                figures[name], reasons[name] = None, why[-1] if why else "no sample was taken in this time"
+        return ResourceSample(**figures, reasons=reasons)
 
     def _sample_until_stopped(self) -> None:
         try:
@@ -326,17 +312,15 @@ class ResourceSampler:
                 self._take()
         except psutil.NoSuchProcess:
             self.ended.set()
-        finally:
-            if self._table is not None:
-                self._table.close()
 
     def _take(self) -> None:
         sample = self.tree.sample()
         self.samples.append(sample)
         if self._table is not None:
+            values, why = (getattr(sample, name) for name in COLUMNS[:-1]), sample.reasons.items()
+            figures = [None if value is None else round(value, 3) for value in values]
             try:
-                csv.writer(self._table, lineterminator="\n").writerow(_row(sample))
-                self._table.flush()
+                csv.writer(self._table, lineterminator="\n").writerow([*figures, "; ".join(map(": ".join, why))])
             except OSError as error:
                 log.warning("%s is not continued: %s", self.csv_path, error.strerror)
                 self._table = None
@@ -356,11 +340,10 @@ def recommended_trials(resources: Mapping[str, tuple[float | None, float | None]
 
 def last_device_bytes(path: Path) -> int | None:
     """The device memory in the last whole row of the table at `path`; None without one, or for another kind of file."""
-    try:
+    with contextlib.suppress(OSError, ValueError, IndexError):
         whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
         return int([*csv.reader(whole.splitlines())][-1][COLUMNS.index("device_bytes")])
-    except (OSError, ValueError, IndexError):
-        return None
+    return None
 
 
 def _open_table(path: Path) -> IO[str]:
@@ -368,7 +351,7 @@ def _open_table(path: Path) -> IO[str]:
     header = ",".join(COLUMNS) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        table = path.open("a+", encoding="utf-8", newline="")
+        table = path.open("a+", buffering=1, encoding="utf-8", newline="")  # every row is written at once
         table.seek(0)
         content = table.read()
     except (OSError, UnicodeDecodeError) as error:
@@ -376,17 +359,10 @@ def _open_table(path: Path) -> IO[str]:
     if content and not content.startswith(header):
         table.close()
         raise UsageError(f"csv={path}: holds something else than a table of resources; name another file")
+    table.truncate(len(content[: content.rfind("\n") + 1].encode()))  # a row may be torn, if the machine went down
     if not content:
         table.write(header)
-    elif not content.endswith("\n"):  # the machine went down while a row was written
-        table.truncate(len(content[: content.rindex("\n") + 1].encode()))
     return table
-
-
-def _row(sample: ResourceSample) -> list[Any]:
-    values = (getattr(sample, name) for name in COLUMNS[:-1])
-    shown = ["" if value is None else round(value, 3) for value in values]
-    return [*shown, "; ".join(f"{name}: {why}" for name, why in sample.reasons.items())]
 
 
 @dataclass(frozen=True)
@@ -408,24 +384,19 @@ class RunProcess:
 
 def write_process_file(folder: Path) -> None:
     """Record in `folder` that this process works there."""
-    facts = {"pid": os.getpid(), "create_time": psutil.Process().create_time()}
-    write_text_atomic(folder / PROCESS_FILE, json.dumps(facts) + "\n")
+    write_json_atomic(folder / PROCESS_FILE, {"pid": os.getpid(), "create_time": psutil.Process().create_time()})
 
 
 def remove_process_file(folder: Path) -> None:
     """Remove the file; one that names another process stays."""
-    result = read_process_file(folder)
-    if result is not None and result.pid == os.getpid():
+    if (process := read_process_file(folder)) and process.pid == os.getpid():
         (folder / PROCESS_FILE).unlink(missing_ok=True)
 
 
 def read_process_file(folder: Path) -> RunProcess | None:
     """The process named in `folder`; None without such a file, or if hexlit did not write it."""
-    try:
-        facts = json.loads((folder / PROCESS_FILE).read_text(encoding="utf-8"))
-        return RunProcess(int(facts["pid"]), float(facts["create_time"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    facts = read_json(folder / PROCESS_FILE)
+    return RunProcess(facts["pid"], facts["create_time"]) if facts.keys() >= {"pid", "create_time"} else None
 
 
 def newest_live_run(runs: Path) -> tuple[Path, RunProcess] | None:

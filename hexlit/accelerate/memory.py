@@ -15,8 +15,7 @@ GIB = 2**30
 
 _OUT_OF_MEMORY = (
     "out of memory",  # cuda, mps ("MPS backend out of memory"), and cuBLAS and cuDNN where they name it
-    "cublas_status_alloc_failed",
-    "cudnn_status_alloc_failed",
+    "status_alloc_failed",  # cuBLAS and cuDNN
     "cudnn_status_internal_error_device_allocation_failed",
     "unable to find an engine",  # cuDNN: none whose workspace fits
     "cublas_status_not_initialized when calling `cublascreate",  # which allocates its workspace
@@ -28,9 +27,7 @@ _OUT_OF_MEMORY = (
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether `error` says that cuda, mps or the host is out of memory; each has its own message."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and says_out_of_memory(str(error))
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and says_out_of_memory(str(error)))
 
 
 def says_out_of_memory(message: str) -> bool:
@@ -105,9 +102,7 @@ def set_memory_cap(device: torch.device, gib: float) -> None:
 
 def nvml_of(device: torch.device) -> Nvml | None:
     """The driver with `device` as its only card; None if that is no cuda device."""
-    if device.type != "cuda":
-        return None
-    return Nvml(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
+    return Nvml(f"GPU-{torch.cuda.get_device_properties(device).uuid}") if device.type == "cuda" else None
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,8 @@ def cpu_has_bf16() -> bool:
     oneDNN accepts bf16 on every AVX512 machine and emulates it, slowly, if the instructions are absent. On x86 the
     instructions themselves are therefore checked too.
     """
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        return onednn_takes_bf16()
-    return onednn_takes_bf16() and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    instructions = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return onednn_takes_bf16() and (instructions or platform.machine().lower() not in ("x86_64", "amd64"))
 
 
 PRODUCT = 512
@@ -38,9 +37,7 @@ def cpu_prefers_bf16() -> bool:
     The instructions alone do not decide it. AVX512-BF16 without AMX takes 1.9 times as long as float32 on Intel's
     processors, and half as long on AMD's.
     """
-    if not cpu_has_bf16():
-        return False
-    return cached_choice({"what": "precision"}, ("bf16", "fp32"), seconds_of_formats) == "bf16"
+    return cpu_has_bf16() and cached_choice({"what": "precision"}, ("bf16", "fp32"), seconds_of_formats) == "bf16"
 
 
 def seconds_of_formats() -> dict[str, float]:
@@ -66,10 +63,8 @@ def training_precision(requested: str, device: torch.device) -> str:
     Raises:
         UsageError: the device does not compute in the requested precision.
     """
-    formats = {text: name for name, text in TRAINED.items()}
-    chosen = _automatic(device) if requested == "auto" else formats[requested]
-    _refuse(f"accelerator.precision={requested}", chosen, device)
-    return TRAINED[chosen]
+    formats = {"auto": "auto"} | {text: name for name, text in TRAINED.items()}
+    return TRAINED[_format(formats[requested], f"accelerator.precision={requested}", device)]
 
 
 def inference_dtype(requested: str, device: torch.device) -> torch.dtype:
@@ -78,19 +73,17 @@ def inference_dtype(requested: str, device: torch.device) -> torch.dtype:
     Raises:
         UsageError: the device does not compute in the requested precision.
     """
-    chosen = _automatic(device) if requested == "auto" else requested
-    _refuse(f"accelerator.inference_precision={requested}", chosen, device)
-    return DTYPES[chosen]
+    return DTYPES[_format(requested, f"accelerator.inference_precision={requested}", device)]
 
 
-def _automatic(device: torch.device) -> str:
-    if device.type == "cuda":
+def _format(requested: str, setting: str, device: torch.device) -> str:
+    """The `requested` number format, if the device computes in it; for `auto`, the fastest of the device."""
+    if requested == "auto" and device.type == "cuda":
         return "bf16" if cuda_has_bf16(device) else "fp16"
-    return "bf16" if device.type == "cpu" and cpu_prefers_bf16() else "fp32"
-
-
-def _refuse(setting: str, chosen: str, device: torch.device) -> None:
-    if chosen == "fp16" and device.type == "cpu":
+    if requested == "auto":
+        return "bf16" if device.type == "cpu" and cpu_prefers_bf16() else "fp32"
+    if requested == "fp16" and device.type == "cpu":
         raise UsageError(f"{setting}: the cpu computes in fp32 or bf16")
-    if chosen == "bf16" and device.type == "cuda" and not cuda_has_bf16(device):
+    if requested == "bf16" and device.type == "cuda" and not cuda_has_bf16(device):
         raise UsageError(f"{setting}: {device} has no bf16; use 16 or 32 bits")
+    return requested

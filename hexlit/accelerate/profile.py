@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -126,21 +126,15 @@ def restored_settings() -> Iterator[None]:
     """
     import numba
 
-    threads, kernels = torch.get_num_threads(), numba.get_num_threads()
-    products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    benchmark, fixed = torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    warns = torch.is_deterministic_algorithms_warn_only_enabled()
-    try:
+    with ExitStack() as stack:
+        stack.callback(torch.set_deterministic_debug_mode, torch.get_deterministic_debug_mode())
+        for name in ("allow_tf32", "benchmark", "deterministic"):
+            stack.callback(setattr, torch.backends.cudnn, name, getattr(torch.backends.cudnn, name))
+        stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
+        stack.callback(torch.set_num_threads, torch.get_num_threads())
+        # It runs first, before that of torch: when Numba starts its threads, it gives torch all cores again.
+        stack.callback(numba.set_num_threads, numba.get_num_threads())
         yield
-    finally:
-        numba.set_num_threads(kernels)  # first: when it starts its threads, it gives torch all cores again
-        torch.set_num_threads(threads)
-        torch.set_float32_matmul_precision(products)
-        torch.backends.cudnn.allow_tf32 = convolutions
-        torch.backends.cudnn.benchmark = benchmark
-        torch.backends.cudnn.deterministic = fixed
-        torch.use_deterministic_algorithms(deterministic, warn_only=warns)
 
 
 # The number for the cpu is measured. Those of cuda and mps keep the device busy with small networks, and take only a
@@ -151,9 +145,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "mps": {"channels_last": False, "inference": "eager", "pin_memory": False, "evaluation_batch": 512},
 }
 """The meaning of `auto` and null on each type of device; on a cpu the backend is measured for each network."""
-
-AS_CONFIGURED = ("matmul_precision", "compile", "memory_cap")
-"""Settings of a profile that need no device."""
 
 TRAIN_BATCH = 512
 """Default number of examples in one optimisation step. It is the same on every device: the steps per epoch and the
@@ -179,8 +170,6 @@ def build_profile(
     place = ranks()
     card = 0 if _sees_own_card(place) else place.local_rank
     device = choose_device(config.device, card, shares_a_study=shares_a_study)
-    if place.several:
-        _refuse_ranks(config, device, place)
     return profile_on(device, config, task_defaults, place)
 
 
@@ -201,33 +190,34 @@ def profile_on(
     workers = 0 if in_notebook() else own.workers
     workers = workers if config.workers is None else config.workers
     precision = training_precision(config.precision, device)
-    _refuse_unsupported(config, device, workers, precision)
-    defaults = general | {
+    filled: dict[str, Any] = {
+        **dict.fromkeys(("matmul_precision", "compile", "memory_cap")),  # as configured, on every device
+        **general,
+        **vars(own),
         "cudnn_benchmark": device.type == "cuda" and not config.deterministic,
         "workers": workers,
         "prefetch": 2,
         "persistent_workers": workers > 0,
-        "train_batch": own.train_batch,
-        "evaluation_batch": own.evaluation_batch,
         # Fused kernels unscale float16 gradients inside the update, after the clipping.
         "fused_optimizer": precision != "16-mixed",
     }
-    settings: dict[str, Any] = {name: getattr(config, name) for name in (*defaults, *AS_CONFIGURED)}
-    filled: dict[str, Any] = {
-        name: defaults.get(name) if value in (None, "auto") else value for name, value in settings.items()
-    }
+    filled |= {name: value for name in filled if (value := getattr(config, name)) not in (None, "auto")}
     filled["prefetch"] = filled["prefetch"] if workers else None
-    return DeviceProfile(
+    devices, others = _devices_and_others(device, place)
+    winograd = config.inference == "winograd"
+    profile = DeviceProfile(
         config=config,
         device=device,
-        devices=_lightning_devices(device, place),
+        devices=devices,
         precision=precision,
-        inference_dtype=_evaluated_in(config, device),
+        inference_dtype=torch.float32 if winograd else inference_dtype(config.inference_precision, device),
         micro_batch=min(filled["train_batch"], config.micro_batch or filled["train_batch"]),
         threads=config.threads or place.threads(usable_cores()),
-        others=_others(device, place),
+        others=others,
         **filled,
     )
+    _refuse_unsupported(profile, place)
+    return profile
 
 
 def every_profile(
@@ -246,24 +236,18 @@ def every_profile(
     return result
 
 
-def _others(device: torch.device, place: Ranks) -> tuple[torch.device, ...]:
-    """The cuda devices that no rank of this machine trains on, divided up; none if a rank would get none."""
-    if device.type != "cuda":
-        return ()
-    trains = range(place.local_size) if place.several else [device.index or 0]
-    free = [other for other in cuda_devices() if other.index not in trains]
-    return tuple(free[place.local_rank :: place.local_size]) if len(free) >= place.local_size else ()
+def _devices_and_others(device: torch.device, place: Ranks) -> tuple[int | list[int], tuple[torch.device, ...]]:
+    """The devices of this machine that train together, and this rank's share of its other cuda devices.
 
-
-def _lightning_devices(device: torch.device, place: Ranks) -> int | list[int]:
-    """All devices of this machine that train together, as far as this process sees them.
-
-    Lightning gives each rank its own.
+    Only those count that this process sees. Lightning gives each rank its own of the first. The others are divided up;
+    if a rank would get none, nobody gets one.
     """
     if device.type != "cuda":
-        return place.local_size
+        return place.local_size, ()
     together = place.several and not _sees_own_card(place)
-    return list(range(place.local_size)) if together else [device.index or 0]
+    trains = list(range(place.local_size)) if together else [device.index or 0]
+    free = [other for other in cuda_devices() if other.index not in trains]
+    return trains, tuple(free[place.local_rank :: place.local_size]) if len(free) >= place.local_size else ()
 
 
 def _sees_own_card(place: Ranks) -> bool:
@@ -271,39 +255,23 @@ def _sees_own_card(place: Ranks) -> bool:
     return place.by_srun and place.local_size > 1 and len(cuda_devices()) == 1
 
 
-def _refuse_ranks(config: AcceleratorConfig, device: torch.device, place: Ranks) -> None:
-    size = place.local_size
-    if config.devices not in (None, size):
-        raise UsageError(f"accelerator.devices={config.devices}: {size} processes were started here; leave it out")
-    if device.type == "mps" or config.device.startswith("cuda:"):
-        raise UsageError(f"accelerator.device={config.device}: is one device for {size} processes; use cuda or cpu")
-
-
-def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers: int, precision: str) -> None:
-    cpu, cuda, fp16 = device.type == "cpu", device.type == "cuda", precision == "16-mixed"
+def _refuse_unsupported(profile: DeviceProfile, place: Ranks) -> None:
+    config, device, fp16 = profile.config, profile.device, profile.precision == "16-mixed"
+    cpu, cuda, winograd = device.type == "cpu", device.type == "cuda", config.inference == "winograd"
     only_cuda, only_cpu = f"only cuda has it, the device is {device}", f"only the cpu has it, the device is {device}"
+    size, dtype, one_device = place.local_size, config.inference_precision, device.type == "mps" or ":" in config.device
+    miscounted = place.several and config.devices not in (None, size)
     refused = {
-        "persistent_workers=true: needs accelerator.workers above 0": config.persistent_workers and not workers,
+        f"devices={config.devices}: {size} processes were started here; leave it out": miscounted,
+        f"device={config.device}: is one device for {size} processes; use cuda or cpu": place.several and one_device,
+        "persistent_workers=true: needs accelerator.workers above 0": config.persistent_workers and not profile.workers,
         f"memory_cap={config.memory_cap}: only cuda and mps have it, the device is cpu": cpu and config.memory_cap,
         f"pin_memory=true: {only_cuda}": config.pin_memory and not cuda,
-        f"inference={config.inference}: {only_cpu}": config.inference in ("fused", "winograd") and not cpu,
+        f"inference={config.inference}: {only_cpu}": (winograd or config.inference == "fused") and not cpu,
+        f"inference_precision={dtype}: winograd evaluates in fp32": winograd and dtype not in ("auto", "fp32"),
         f"inference=graph: {only_cuda}": config.inference == "graph" and not cuda,
         "fused_optimizer=true: unscales float16 gradients after their clipping": config.fused_optimizer and fp16,
     }
     for message, holds in refused.items():
         if holds:
             raise UsageError(f"accelerator.{message}")
-
-
-def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtype:
-    """The number format of the network; the backend's own if only the backend was chosen.
-
-    Raises:
-        UsageError: the backend or the device does not compute in the requested format.
-    """
-    dtype, asked = inference_dtype(config.inference_precision, device), config.inference_precision
-    if config.inference != "winograd" or dtype == torch.float32:
-        return dtype
-    if asked != "auto":
-        raise UsageError(f"accelerator.inference_precision={asked}: winograd evaluates in fp32")
-    return torch.float32

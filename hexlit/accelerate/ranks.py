@@ -4,7 +4,6 @@ The environment describes them: torchrun, srun or hexlit itself sets it; hexlit 
 """
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -37,10 +36,7 @@ class Ranks:
 
     def __post_init__(self) -> None:
         if self.size % self.local_size:
-            raise UsageError(
-                f"{self.size} ranks, {self.local_size} of them here: every machine needs as many; use torchrun "
-                "--nproc-per-node or srun --ntasks-per-node"
-            )
+            raise UsageError(f"{self.size} ranks, {self.local_size} of them here: every machine needs as many")
 
     @property
     def writes(self) -> bool:
@@ -85,39 +81,37 @@ ALONE = Ranks()
 """The place of a process without other ranks."""
 
 
-def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
-    """The place of this process from `environment`; None is the environment of the process.
+def ranks(environment: Mapping[str, str] = os.environ) -> Ranks:
+    """The place of this process from `environment`.
 
     Raises:
         UsageError: the variables contradict each other.
     """
-    result = os.environ if environment is None else environment
 
     def number(name: str, default: int) -> int:
-        return int(result.get(name, default))
+        return int(environment.get(name, default))
 
-    if number("WORLD_SIZE", 1) > 1 and "RANK" in result:
+    address = environment.get("MASTER_ADDR", Ranks.address)
+    if number("WORLD_SIZE", 1) > 1 and "RANK" in environment:
         rank, size = number("RANK", 0), number("WORLD_SIZE", 1)
         local = number("LOCAL_RANK", rank), number("LOCAL_WORLD_SIZE", size)
-        return Ranks(rank, size, *local, result.get("MASTER_ADDR", Ranks.address), number("MASTER_PORT", FIRST_PORT))
+        return Ranks(rank, size, *local, address, number("MASTER_PORT", FIRST_PORT))
     # srun counts the tasks of its step. A batch script belongs to no step, however many tasks its job asked for.
     size = number("SLURM_STEP_NUM_TASKS", 1)
     if size == 1:
         return ALONE
     machines = number("SLURM_STEP_NUM_NODES", 1)
-    first = Ranks.address if machines == 1 else first_machine(result.get("SLURM_STEP_NODELIST", Ranks.address))
+    if machines > 1 and "MASTER_ADDR" not in environment:
+        from lightning.fabric.plugins.environments.slurm import SLURMEnvironment  # takes seconds
+
+        address = SLURMEnvironment.resolve_root_node_address(environment["SLURM_STEP_NODELIST"])
     return Ranks(
         rank=number("SLURM_PROCID", 0),
         size=size,
         local_rank=number("SLURM_LOCALID", 0),
         local_size=max(1, size // machines),
-        address=result.get("MASTER_ADDR", first),
+        address=address,
         port=number("MASTER_PORT", FIRST_PORT + number("SLURM_JOB_ID", 0) % 10_000),
         by_srun=True,
         cores=number("SLURM_CPUS_PER_TASK", 0) or None,
     )
-
-
-def first_machine(nodes: str) -> str:
-    """The first of Slurm's list of machines: `a[03-05,9],b` gives `a03`."""
-    return re.sub(r"\[(\w+)[^\]]*\]", r"\1", nodes).partition(",")[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexlit.accelerate.ranks import ALONE, Ranks, first_machine, ranks
+from hexlit.accelerate.ranks import ALONE, Ranks, ranks
 from hexlit.errors import UsageError
 
 pytestmark = pytest.mark.row("F22")
@@ -37,7 +37,7 @@ def test_srun_on_one_machine_needs_no_name_of_it() -> None:
     found = ranks(SRUN | {"SLURM_STEP_NUM_NODES": "1", "SLURM_LOCALID": "3"})
     assert (found.address, found.local_size) == ("127.0.0.1", 4)
     lists = {"a": "a", "a,b": "a", "a[03-05,9],b": "a03", "rack[1,4]-x": "rack1-x"}
-    assert [first_machine(nodes) for nodes in lists] == [*lists.values()]
+    assert [ranks(SRUN | {"SLURM_STEP_NODELIST": nodes}).address for nodes in lists] == [*lists.values()]
 
 
 @pytest.mark.parametrize(

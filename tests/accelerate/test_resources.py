@@ -121,12 +121,11 @@ def test_a_process_says_itself_what_it_holds_where_the_driver_does_not() -> None
     """D7-8: in a container, say; the driver's figure goes before."""
     silent = (None, 0.5, {"device_bytes": "not named"})
     for seen, own, expected in ((silent, 7, 7), (silent, None, None), ((5, 0.5, {}), 7, 5)):
-        driver = SimpleNamespace(usage=lambda pids, seen=seen: (*seen[:2], dict(seen[2])), free_bytes=lambda: [3, 5])
+        driver = SimpleNamespace(usage=lambda pids, seen=seen: (*seen[:2], dict(seen[2])))
         tree = ProcessTree(os.getpid(), cast(Nvml, driver), partial(lambda held: held, own))
         sample = tree.sample()
         assert (sample.device_bytes, sample.device_utilisation) == (expected, 0.5)
         assert ("device_bytes" in sample.reasons) == (expected is None)
-        assert tree.free_device_bytes() == 8
 
 
 class Tree:
