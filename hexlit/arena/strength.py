@@ -28,7 +28,7 @@ SOLVED_SIZES = tuple(SOLVED)
 FIRST_SHARE = 5
 """A measurement that may prove a network begins with a fifth of its positions."""
 
-NEAR = 0.02
+NEAR = 0.05
 """It goes on with all of them where the figures of the fifth are at most this far from the proof."""
 
 SHOWN_MISTAKES = 12

@@ -152,7 +152,6 @@ class _Index(NamedTuple):
         kept = [record for record in records if len(record.policy_plies)]
         lengths = np.array([len(record.moves) for record in kept])
         counts = [len(record.policy_plies) for record in kept]
-        share, decay = settings.search_value_share, settings.search_value_decay
         first = np.repeat(np.cumsum(lengths) - lengths, counts)
         ply = np.concatenate([record.policy_plies for record in kept])
         policy = np.concatenate([record.policies for record in kept])
@@ -163,7 +162,7 @@ class _Index(NamedTuple):
             ply=ply,
             may_swap=(ply == 1) & swap,
             policy=policy,
-            value=value_targets(kept, share, decay),
+            value=value_targets(kept, settings.search_value_share, settings.search_value_decay),
             surprise=np.concatenate(
                 [one.surprises if len(one.surprises) else np.zeros_like(one.policy_plies, np.float32) for one in kept]
             ),
@@ -214,15 +213,14 @@ def value_targets(records: Sequence[GameRecord], search_share: float, search_dec
     all searches after the last move.
     """
     counts = [len(record.policy_plies) for record in records]
-    lengths = np.array([len(record.values) for record in records])
     ply = np.concatenate([record.policy_plies for record in records])
     colour = np.where(ply % 2 == 0, 1, -1)
     values = [_smoothed(record, search_decay) if search_decay else record.values for record in records]
-    searched = np.concatenate(values)[np.repeat(np.cumsum(lengths) - lengths, counts) + ply]
-    winner = np.repeat([record.winner for record in records], counts)
+    first = np.cumsum([0, *map(len, values)])[:-1]
+    searched = np.concatenate(values)[np.repeat(first, counts) + ply]
     searched = searched * colour if search_decay else searched
-    targets: NDArray[np.float32]
-    targets = ((1 - search_share) * (winner * colour) + search_share * searched).astype(np.float32)
+    result = np.repeat([record.winner for record in records], counts) * colour
+    targets: NDArray[np.float32] = ((1 - search_share) * result + search_share * searched).astype(np.float32)
     return targets
 
 

@@ -54,6 +54,7 @@ class HexModule(TrainedModule):
         facts = {**shape, "auxiliary": list(self.auxiliary)}
         super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
+        self.kernels = ("torch",) if training_obstacle() else ("torch", "winograd")
         self.size = config.board
         self.actions = config.board**2 + config.swap
         self.policy_weight = config.policy_weight
@@ -73,10 +74,6 @@ class HexModule(TrainedModule):
             raise UsageError(f"init_from: the network there has another shape; add {wanted}")
         for copy in (self.net, self.net_in_use):
             copy.load_state_dict(copy.state_dict() | playing_state(net.state_dict()))
-
-    @property
-    def kernels(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("torch",) if training_obstacle() else ("torch", "winograd")
 
     def use_kernels(self, name: str) -> None:
         from hexlit.nets.winograd.training import train_by_winograd
