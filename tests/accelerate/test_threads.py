@@ -1,0 +1,61 @@
+"""The fastest way to compute a step."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from hexlit.accelerate import threads
+from hexlit.accelerate.threads import fastest_step, keep_freed_memory, thread_counts, torch_threads
+
+
+def test_powers_of_two_and_all_threads_are_tried() -> None:
+    assert [thread_counts(most) for most in (1, 2, 6, 8)] == [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8]]
+
+
+def test_threads_are_those_of_the_block_and_come_back_after_an_error() -> None:
+    before = torch.get_num_threads()
+    with suppress(KeyError), torch_threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+        raise KeyError
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.row("G1")
+def test_the_fastest_step_is_measured_once_beside_busy_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(threads, "MEASURED_SECONDS", 0.0)
+    busy: set[int] = set()
+
+    def slow() -> None:
+        time.sleep(0.02)
+        busy.update(child.pid for child in psutil.Process().children())
+
+    steps: list[dict[str, Callable[[], object]]] = [{"slow": slow, "fast": lambda: None}]
+    assert [fastest_step({"step of": "x"}, ("slow", "fast"), 2, lambda: steps.pop()) for _ in range(2)] == ["fast"] * 2
+    assert len(busy) == 2
+    assert not any(psutil.pid_exists(process) for process in busy)
+
+
+def test_a_busy_process_ends_with_the_one_that_started_it() -> None:
+    command = f"[sys.executable, '-c', {threads.BUSY!r}, str(os.getpid())]"
+    start = f"import os, subprocess, sys; print(subprocess.Popen({command}).pid)"
+    found = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True)
+    end = time.monotonic() + 10
+    while psutil.pid_exists(int(found.stdout)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not psutil.pid_exists(int(found.stdout))
+
+
+def test_freed_memory_is_kept_without_harm_where_there_is_no_such_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_freed_memory()
+    monkeypatch.setattr("ctypes.CDLL", lambda name: object())
+    keep_freed_memory()
