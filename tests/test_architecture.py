@@ -49,15 +49,9 @@ TRUTH = {"hexlit.hex.solver", "hexlit.hex.openings", "hexlit.hex.truth", "hexlit
 TORCH = {"torch", "lightning", "torchmetrics", "pytorch_lightning"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal", "joblib"}
 AVAILABILITY = {
-    "torch.cuda.is_available",
-    "torch.cuda.device_count",
-    "torch.backends.mps.is_available",
-    "torch.backends.mps.is_built",
-    "torch.backends.cuda.is_built",
-    "torch.mps.is_available",
-    "torch.mps.device_count",
-    "torch.accelerator.is_available",
-    "torch.accelerator.current_accelerator",
+    *("torch.cuda.is_available", "torch.cuda.device_count", "torch.backends.cuda.is_built"),
+    *("torch.mps.is_available", "torch.mps.device_count", "torch.backends.mps.is_available"),
+    *("torch.backends.mps.is_built", "torch.accelerator.is_available", "torch.accelerator.current_accelerator"),
 }
 FREE_OF_THE_GAME = ("training", "accelerate", "tuning", "tracking")
 """Rooms that serve every task: their names and texts have no word of a single one."""

@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM: what is kept is told, and the one command that goes on; the exit code is 130."""
 
+import shlex
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -48,33 +49,21 @@ def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsy
 
 
 @pytest.mark.parametrize(
-    ("place", "arguments", "again"),
+    ("place", "command", "again"),
     [
-        ("hexlit.commands.train.train_in_folder", ["train", "hydra.run.dir=my run"], "hexlit train 'resume=my run'"),
-        (
-            "hexlit.commands.match_run.play",
-            ["match", "players=[random,solver]", "board=3", "hydra.run.dir=m"],
-            "hexlit match resume=m",
-        ),
-        (
-            "hexlit.commands.games_run.import_games",
-            ["games", "import", "source=a.sgf", "target=store"],
-            "hexlit games import source=a.sgf target=store",
-        ),
-        (
-            "hexlit.accelerate.profile.build_profile",
-            ["strength", "checkpoint=net.ckpt", "output=s", "pairs=3"],
-            "hexlit strength resume=s",
-        ),
+        ("commands.train.train_in_folder", "train 'hydra.run.dir=my run'", "train 'resume=my run'"),
+        ("commands.match_run.play", "match players=[random,solver] board=3 hydra.run.dir=m", "match resume=m"),
+        ("commands.games_run.import_games", *["games import source=a.sgf target=store"] * 2),
+        ("accelerate.profile.build_profile", "strength checkpoint=net.ckpt output=s pairs=3", "strength resume=s"),
     ],
 )
 def test_a_command_says_how_to_continue(
-    place: str, arguments: list[str], again: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    place: str, command: str, again: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     Path("a.sgf").write_text("(;FF[4]GM[11]SZ[3];B[a1])")
     monkeypatch.setattr("hexlit.commands.strength_run.load_network", lambda path: SimpleNamespace(size=3))
-    monkeypatch.setattr(place, terminated)
-    assert main(arguments) == 130
+    monkeypatch.setattr(f"hexlit.{place}", terminated)
+    assert main(shlex.split(command)) == 130
     err = capsys.readouterr().err
-    assert err.splitlines()[-1] == f"To continue: {again}"
+    assert err.splitlines()[-1] == f"To continue: hexlit {again}"
     assert "Traceback" not in err

@@ -5,6 +5,9 @@ import pytest
 from hexlit.arena.player_spec import PlayerSpec, parse_player, parse_players
 from hexlit.errors import UsageError
 
+RUN = "runs/hex5/2026-01-31_12-00-00_a1b2c3"
+BEST, LAST = f"{RUN}/checkpoints/best.ckpt", f"{RUN}/checkpoints/last.ckpt"
+
 
 @pytest.mark.parametrize(
     ("line", "expected", "label"),
@@ -18,21 +21,9 @@ from hexlit.errors import UsageError
             PlayerSpec("checkpoint", "my runs/a.ckpt", "", {"simulations": 16, "algorithm": "puct"}),
             "a@16-puct",
         ),
-        (
-            "policy=runs/hex5/2026-01-31_12-00-00_a1b2c3",
-            PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3"),
-            "policy-hex5-a1b2c3",
-        ),
-        (
-            "policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/best.ckpt",
-            PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/best.ckpt"),
-            "policy-hex5-a1b2c3",
-        ),
-        (
-            "policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt",
-            PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt"),
-            "policy-hex5-a1b2c3-last",
-        ),
+        (f"policy={RUN}", PlayerSpec("policy", RUN), "policy-hex5-a1b2c3"),
+        (f"policy={BEST}", PlayerSpec("policy", BEST), "policy-hex5-a1b2c3"),
+        (f"policy={LAST}", PlayerSpec("policy", LAST), "policy-hex5-a1b2c3-last"),
         ("htp=/opt/mohex/mohex --seed 1 name=x", PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"), "mohex"),
         (
             "move_timeout=2.5 name=m htp='/opt/a b/mohex' --quiet",

@@ -36,12 +36,7 @@ class OutOfDiskError(RayError):
 
 
 class FakeRay:
-    exceptions = SimpleNamespace(
-        RayError=RayError,
-        RayTaskError=RayTaskError,
-        ObjectStoreFullError=ObjectStoreFullError,
-        OutOfDiskError=OutOfDiskError,
-    )
+    exceptions = sys.modules[__name__]
 
     def __init__(self, processes: int) -> None:
         self.options: dict[str, Any] = {}

@@ -5,11 +5,20 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
+ON_RAY = [
+    pytest.mark.services,
+    pytest.mark.row("E14"),
+    # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
+]
+"""What a module marks its tests with that runs them on a cluster."""
 ROOT = str(Path(__file__).resolve().parents[2])
 STORE = 80 * 2**20
 """Bytes of a node's object store."""

@@ -4,18 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 
-import pytest
+from tests.cluster.local_cluster import ON_RAY, ROOT, cluster_of
 
-from tests.cluster.local_cluster import ROOT, cluster_of
-
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.row("E14"),
-    # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
-]
+pytestmark = ON_RAY
 
 SECONDS = os.environ.get("HEXLIT_BENCH_SECONDS", "3")
 

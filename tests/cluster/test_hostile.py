@@ -7,7 +7,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,12 @@ from hexlit.commands.match import main
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.players import PlayerSettings, RoundRequest
-from tests.cluster.local_cluster import STORE, cluster_of
+from tests.cluster.local_cluster import ON_RAY, STORE, cluster_of
 from tests.commands.test_train import as_a_process
 from tests.selfplay.cluster.learner import SETTINGS
 from tests.selfplay.hosts import LargeHost
 
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.row("E14"),
-    # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
-]
+pytestmark = ON_RAY
 
 PLACE = PlayerSettings(SETTINGS, LargeHost)
 MATCH = ["players=[random,random name=other]", "board=4", "pairs=4", "accelerator=cpu", "where=ray", "workers=1"]

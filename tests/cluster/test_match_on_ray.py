@@ -4,21 +4,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.cluster.local_cluster import ROOT, add_node, workers
+from tests.cluster.local_cluster import ON_RAY, ROOT, add_node, workers
 from tests.commands.tiny import save_untrained
 
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.row("E14"),
-    # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
-]
+pytestmark = ON_RAY
 
 
 def start(folder: Path, *settings: str) -> subprocess.Popen[str]:

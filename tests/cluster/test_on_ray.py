@@ -1,6 +1,5 @@
 """Self-play on a real cluster of three nodes: `pytest -m services -n 0 -s tests/cluster/test_on_ray.py`."""
 
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -11,16 +10,11 @@ from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster import RayPlayers
 from hexlit.selfplay.players import RoundRequest, SelfPlayer, WorkerPlayers
+from tests.cluster.local_cluster import ON_RAY
 from tests.selfplay.cluster.learner import PARTS, PLACE
 from tests.selfplay.same_games import same
 
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.row("F21"),
-    pytest.mark.row("E14"),
-    # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
-]
+pytestmark = [*ON_RAY, pytest.mark.row("F21")]
 
 
 def played(player: SelfPlayer, positions: int, weights: bytes = b"a") -> list[GameRecord]:

@@ -11,21 +11,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.local_cluster import ROOT, STORE
+from tests.cluster.local_cluster import ON_RAY, ROOT, STORE
 from tests.commands.tiny import save_untrained
 from tests.two_hosts import Host, missing, two_hosts
 
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.row("E14"),
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
-]
+pytestmark = ON_RAY
 PORT = 6379
 
 

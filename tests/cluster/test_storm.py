@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,11 @@ import pytest
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.players import WorkerPlayers
 from hexlit.selfplay.store import GameStore
-from tests.cluster.local_cluster import ROOT, add_node, workers
+from tests.cluster.local_cluster import ON_RAY, ROOT, add_node, workers
 from tests.selfplay.cluster.learner import AHEAD, PARTS, PLACE, SETTINGS, learn
 from tests.selfplay.same_games import same
 
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.row("F21"),
-    pytest.mark.row("E14"),
-    # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
-]
+pytestmark = [*ON_RAY, pytest.mark.row("F21")]
 
 KILLS = int(os.environ.get("HEXLIT_STORM_KILLS", "30"))
 IN_FIVE = ("worker", "worker", "worker", "node", "learner")

@@ -10,6 +10,7 @@ from tests.hex.reference import Game
 from tests.search.reference import (
     Found,
     Node,
+    back_up,
     considered_visits,
     evaluate,
     halving_scores,
@@ -17,8 +18,6 @@ from tests.search.reference import (
     inner_scores,
     puct_scores,
 )
-
-Path = list[Node]
 
 
 @dataclass
@@ -52,9 +51,9 @@ class BatchedSearch:
         policy = improved_policy(self.root, self.config.gumbel) if gumbel else counts / counts.sum()
         return Found([int(n) for n in counts], action, policy, float(self.root.q[action]))
 
-    def collect(self) -> list[Path]:
+    def collect(self) -> list[list[Node]]:
         """Paths to the leaves of the next call; the tree is as it was before, but for games decided on the way."""
-        batch: list[Path] = []
+        batch: list[list[Node]] = []
         real: dict[int, tuple[int, float]] = {}
         """Visits and sums of the nodes on these paths without virtual losses."""
         nodes: dict[int, Node] = {}
@@ -109,10 +108,3 @@ class BatchedSearch:
         if wanted == self.schedule[simulation - 1]:
             return False
         return self.schedule[simulation:].count(wanted) < int((self.root.counts == wanted).sum())
-
-
-def back_up(path: Path, value: float) -> None:
-    for node in reversed(path):
-        node.visits += 1
-        node.value_sum += value
-        value = -value

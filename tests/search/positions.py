@@ -5,10 +5,26 @@ from typing import Any
 
 import numpy as np
 
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import GumbelConfig, PuctConfig, SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import SearchResult, TreeSearch
 from tests.hex.reference import Game
+
+VARIANTS = {
+    "gumbel": [
+        SearchConfig("gumbel"),
+        SearchConfig("gumbel", gumbel=GumbelConfig(considered=1)),
+        SearchConfig("gumbel", gumbel=GumbelConfig(considered=4, value_scale=1.0, rescale=True)),
+        SearchConfig("gumbel", gumbel=GumbelConfig(considered=7, visit_offset=0.0, value_scale=0.5)),
+        SearchConfig("gumbel", gumbel=GumbelConfig(considered=25, rescale=True)),
+    ],
+    "puct": [
+        SearchConfig("puct"),
+        SearchConfig("puct", puct=PuctConfig(c_init=0.3, fpu_reduction=0.0)),
+        SearchConfig("puct", puct=PuctConfig(c_init=4.0, c_base=10.0, fpu_reduction=0.7)),
+    ],
+}
+"""Settings of each algorithm that searches have to agree with."""
 
 
 def rows_of(result: SearchResult, rows: Any) -> SearchResult:

@@ -157,6 +157,13 @@ class Found:
     value: float
 
 
+def back_up(path: list[Node], value: float) -> None:
+    for node in reversed(path):
+        node.visits += 1
+        node.value_sum += value
+        value = -value
+
+
 def search(game: Game, config: SearchConfig, evaluator: Evaluator, gumbels: Numbers | None = None) -> Found:
     """Search one position; `gumbels` `[A]` is the noise on the actions of the mover's frame, none unless given."""
     actions = game.size**2 + game.swap
@@ -181,10 +188,7 @@ def search(game: Game, config: SearchConfig, evaluator: Evaluator, gumbels: Numb
                 node.children[action] = Node(after, lost=after.winner != 0)
             path.append(node.children[action])
         value = -1.0 if path[-1].lost else evaluate(path[-1], evaluator, actions)
-        for node in reversed(path):
-            node.visits += 1
-            node.value_sum += value
-            value = -value
+        back_up(path, value)
         if simulation < 0:
             considered = min(config.gumbel.considered, int((root.prior > 0).sum()))
             schedule = considered_visits(considered, config.simulations)

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
+from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.search import TreeSearch
 from hexlit.search.simulate import add_virtual_loss, advance_leaves, empty_leaf_queue, remove_virtual_losses
 from hexlit.search.tree import Tree
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search.batched_reference import BatchedSearch
-from tests.search.positions import assert_identical, random_games, rows_of, search_games
+from tests.search.positions import VARIANTS, assert_identical, random_games, rows_of, search_games
 
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
@@ -31,21 +31,6 @@ def root_move(tree: Tree, node: int) -> int:
     while tree.node["parent"][0, node] != 0:
         node = int(tree.node["parent"][0, node])
     return node
-
-
-VARIANTS = {
-    "gumbel": [
-        SearchConfig("gumbel"),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=1)),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=4, value_scale=1.0, rescale=True)),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=7, visit_offset=0.0, value_scale=0.5)),
-    ],
-    "puct": [
-        SearchConfig("puct"),
-        SearchConfig("puct", puct=PuctConfig(c_init=0.3, fpu_reduction=0.0)),
-        SearchConfig("puct", puct=PuctConfig(c_init=4.0, c_base=10.0, fpu_reduction=0.7)),
-    ],
-}
 
 
 @pytest.mark.row("E6")

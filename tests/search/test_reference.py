@@ -6,26 +6,11 @@ import numpy as np
 import pytest
 
 from hexlit.hex.rng import NOISE, gumbel, key
-from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
+from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search import reference
-from tests.search.positions import random_games, search_games
-
-VARIANTS = {
-    "gumbel": [
-        SearchConfig("gumbel"),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=1)),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=4, value_scale=1.0, rescale=True)),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=7, visit_offset=0.0, value_scale=0.5)),
-        SearchConfig("gumbel", gumbel=GumbelConfig(considered=25, rescale=True)),
-    ],
-    "puct": [
-        SearchConfig("puct"),
-        SearchConfig("puct", puct=PuctConfig(c_init=0.3, fpu_reduction=0.0)),
-        SearchConfig("puct", puct=PuctConfig(c_init=4.0, c_base=10.0, fpu_reduction=0.7)),
-    ],
-}
+from tests.search.positions import VARIANTS, random_games, search_games
 
 
 def assert_same(game: Game, config: SearchConfig, seed: int | None = None) -> None:

@@ -32,27 +32,18 @@ def _of_the_row(planes: NDArray[np.int8], policy: NDArray[np.float32], value: ND
     value += np.linspace(0, 1, len(value), dtype=np.float32)
 
 
+def _everywhere(planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    policy.fill(1 / policy.shape[1])
+
+
+LEGAL = "test_policies_are_distributions_over_the_legal_actions"
+RANGE = "test_values_lie_between_a_loss_and_a_win"
+READ = "test_positions_are_only_read"
 BROKEN_EVALUATORS: dict[str, tuple[Answer, str, str]] = {
-    "no distribution": (
-        lambda planes, policy, value: np.multiply(policy, 2, out=policy),
-        "test_policies_are_distributions_over_the_legal_actions",
-        "policies sum to",
-    ),
-    "illegal moves": (
-        lambda planes, policy, value: policy.fill(1 / policy.shape[1]),
-        "test_policies_are_distributions_over_the_legal_actions",
-        "an illegal action has a probability",
-    ),
-    "no number": (
-        lambda planes, policy, value: value.fill(np.nan),
-        "test_values_lie_between_a_loss_and_a_win",
-        "values",
-    ),
-    "writes planes": (
-        lambda planes, policy, value: planes.fill(0),
-        "test_positions_are_only_read",
-        "the planes were changed",
-    ),
+    "no distribution": (lambda planes, policy, value: np.multiply(policy, 2, out=policy), LEGAL, "policies sum to"),
+    "illegal moves": (_everywhere, LEGAL, "an illegal action has a probability"),
+    "no number": (lambda planes, policy, value: value.fill(np.nan), RANGE, "values"),
+    "writes planes": (lambda planes, policy, value: planes.fill(0), READ, "the planes were changed"),
     "looks at the row": (_of_the_row, "test_an_answer_depends_on_the_position_alone", "the row matters"),
 }
 

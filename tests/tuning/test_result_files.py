@@ -94,17 +94,8 @@ def test_the_successes_come_first_with_their_ranks(sweep: Path) -> None:
     ]
     assert list(rows[0]) == [
         *("rank", "trial", "state", "strength.score", "comparable", "loss", "policy_loss", "value_loss"),
-        *(
-            "latest",
-            "epochs",
-            "seconds",
-            "host_peak_bytes",
-            "device_peak_bytes",
-            "flags",
-            "failure",
-            "folder",
-            "optimizer.lr",
-        ),
+        *("latest", "epochs", "seconds", "host_peak_bytes", "device_peak_bytes", "flags", "failure", "folder"),
+        "optimizer.lr",
     ]
     assert (rows[0]["strength.score"], rows[0]["optimizer.lr"]) == ("0.9", "0.003")
     assert float(rows[0]["comparable"]) == pytest.approx(comparable(0.9, 0.3))

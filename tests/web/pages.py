@@ -47,6 +47,15 @@ class Page:
                 found.append(answer)
         return found
 
+    def ends(self, count: int) -> dict[int, str]:
+        """Request -> the type of its last answer, of the next `count` requests that have theirs."""
+        found: dict[int, str] = {}
+        while len(found) < count:
+            answer = self.socket.receive_json()
+            if answer["final"]:
+                found[answer["id"]] = answer["type"]
+        return found
+
     def ask(self, do: str, **content: Any) -> dict[str, Any]:
         """The last answer to a request."""
         return self.receive(self.send(do, **content))[-1]

@@ -127,12 +127,7 @@ def test_a_study_yields_to_the_next_request_and_to_stop(page: Page) -> None:
     assert page.receive(first)[-1]["type"] == "stopped"
     assert page.socket.receive_json()["id"] == second
     stop = page.send("stop")
-    stopped: dict[int, str] = {}
-    while len(stopped) < 2:
-        answer = page.socket.receive_json()
-        if answer["final"]:
-            stopped[answer["id"]] = answer["type"]
-    assert stopped == {second: "stopped", stop: "stopped"}
+    assert page.ends(2) == {second: "stopped", stop: "stopped"}
 
 
 @pytest.mark.row("F18")
@@ -141,12 +136,7 @@ def test_the_stop_of_a_search_leaves_the_solver_at_work(page: Page) -> None:
     assert page.socket.receive_json()["id"] == study
     solve = page.send("solve", position=game("c3", size=5))
     stop = page.send("stop", work="search")
-    ends: dict[int, str] = {}
-    while len(ends) < 3:
-        answer = page.socket.receive_json()
-        if answer["final"]:
-            ends[answer["id"]] = answer["type"]
-    assert ends == {study: "stopped", stop: "stopped", solve: "solve"}
+    assert page.ends(3) == {study: "stopped", stop: "stopped", solve: "solve"}
     assert "work: " in page.ask("stop", work="all")["text"]
 
 

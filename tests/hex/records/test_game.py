@@ -87,24 +87,22 @@ def test_the_board_is_believed_before_a_resignation_and_that_before_the_file(
     assert (record.winner, record.ending) == result
 
 
+LINE = "b c1, w a1, b c2, w a2, b c3, w a3, b c4, w a4, b c5"
+REFUSED = {
+    "illegal move": ["b a1, w a1", "b a2, w swap-pieces, b b1", "b a2, w swap-sides, w a2"],
+    "order of colours": ["b a1, b a2", "b a2, w swap-pieces, w c3", "b a2, w swap-sides, b c3"],
+    "swap": ["b a2, b swap-pieces", "w swap-pieces", "b a2, w c3, b swap-sides", "b a2, w swap-sides, w swap-pieces"],
+    "pass": ["b a1, w pass, b a2"],
+    "moves after the end": ["b a1, w resign, b a2", f"{LINE}, w b1"],
+}
+
+
 @pytest.mark.parametrize(
     ("text", "setup", "reason"),
     [
-        ("b a1, w a1", "", "illegal move"),
-        ("b a2, w swap-pieces, b b1", "", "illegal move"),
-        ("b a2, w swap-sides, w a2", "", "illegal move"),
-        ("b a1, b a2", "", "order of colours"),
-        ("b a2, w swap-pieces, w c3", "", "order of colours"),
-        ("b a2, w swap-sides, b c3", "", "order of colours"),
-        ("b a2, b swap-pieces", "", "swap"),
-        ("w swap-pieces", "", "swap"),
-        ("b a2, w c3, b swap-sides", "", "swap"),
-        ("b a2, w swap-sides, w swap-pieces", "", "swap"),
-        ("b a1, w pass, b a2", "", "pass"),
-        ("b a1, w resign, b a2", "", "moves after the end"),
-        ("b c1,w a1,b c2,w a2,b c3,w a3,b c4,w a4,b c5,w b1", "", "moves after the end"),
+        *((text, "", reason) for reason, texts in REFUSED.items() for text in texts),
         ("b c1", "w a1, w b2", "setup"),
-        ("", "b c1, w a1, b c2, w a2, b c3, w a3, b c4, w a4, b c5", "setup"),
+        ("", LINE, "setup"),
         ("", "b c1, w c1", "illegal move"),
     ],
 )

@@ -19,18 +19,8 @@ WORDS = [
     *LINKS.split(" "),
     *["b a1,", "w a2,", "w resign,", "B\n", "<<<<<<< HEAD\n", " b", " r", "# ", " ", "\n", "\r", "\ufeff", "\x00"],
     *["boardsize 5\n", "boardsize 9999999999\n", "clear_board\n", "play b a1\n", "play w swap-pieces\n", "genmove w\n"],
-    *[
-        "= e5\n",
-        "=\n",
-        "? no\n",
-        "undo\n",
-        "3 play b a2\n",
-        "=3\n",
-        "final_score\n",
-        "= B+\n",
-        "loadsgf x\n",
-        "12:01 B>> ",
-    ],
+    *["= e5\n", "=\n", "? no\n", "undo\n", "3 play b a2\n", "=3\n", "loadsgf x\n"],
+    *["final_score\n", "= B+\n", "12:01 B>> "],
     *["BoardSize: 5x5\n", "First: H\n", "Swap: 1\n", "Moves:\n", "  1. A2 (0 ms) Swap (26 ms)\n", "  2. B2\n"],
     *["\u2028", "\x1f", "é", "²", "٣", "99999999999999999999"],
 ]
@@ -81,41 +71,20 @@ def test_no_damage_to_a_file_does_worse(form: RecordFormat, seed: int, cuts: lis
     check(form, text)
 
 
+REPEATED = {
+    "": ["(", "(;", "(;SZ[5]", "[", "A", "9", "#", "b a1,", "12:", "[x]", "1 ", ">", "BoardSize:", " ", "\n", "\x00"],
+    "#5,": ["a1", ":p", ","],
+    "(;C[": ["\\", "x\n"],
+    "boardsize 5\n": ["genmove b\n", "final_score\n", "play b a1\nundo\n"],
+    "BoardSize: 5\n": ["1. A1 B1\n"],
+    "BoardSize: 5\n1.": [" A1"],
+}
+LARGE = [start + part * min(33_000, 90_000 // len(part)) for start, parts in REPEATED.items() for part in parts]
+LARGE += ["(;FF[4]AB[a1:k11]" + ";AE[a1:k11]" * 2_000 + ")", "(;B" + "[a1]" * 10_000 + ")"]
+
+
 @every_format
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(" * 33_000,
-        "(;" * 16_000,
-        "(;SZ[5]" * 6_000,
-        "(;FF[4]AB[a1:k11]" + ";AE[a1:k11]" * 2_000 + ")",
-        "[" * 33_000,
-        "(;C[" + "\\" * 33_000,
-        "(;C[" + "x\n" * 16_000,
-        "(;B" + "[a1]" * 10_000 + ")",
-        "A" * 33_000,
-        "9" * 33_000,
-        "#5," + "a1" * 16_000,
-        "#5," + ":p" * 16_000,
-        "#5," + "," * 16_000,
-        "#" * 33_000,
-        "b a1," * 6_000,
-        "boardsize 5\n" + "genmove b\n" * 6_000,
-        "boardsize 5\n" + "final_score\n" * 6_000,
-        "boardsize 5\n" + "play b a1\nundo\n" * 6_000,
-        "12:" * 10_000,
-        "[x]" * 10_000,
-        "1 " * 16_000,
-        ">" * 33_000,
-        "BoardSize:" * 3_000,
-        "BoardSize: 5\n" + "1. A1 B1\n" * 3_000,
-        "BoardSize: 5\n1." + " A1" * 10_000,
-        " " * 33_000,
-        "\n" * 33_000,
-        "\x00" * 33_000,
-    ],
-    ids=lambda text: repr(text[:14]),
-)
+@pytest.mark.parametrize("text", LARGE, ids=lambda text: repr(text[:14]))
 def test_large_and_deep_content_is_read_like_any_other(form: RecordFormat, text: str) -> None:
     check(form, text)
 

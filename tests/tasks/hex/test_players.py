@@ -48,6 +48,10 @@ def cards(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(count)])
 
 
+CAP, OTHERS = "accelerator.memory_cap=8", "selfplay.devices=others"
+CARDS = ["cuda:1", "cuda:2", "cuda:3"]
+
+
 @pytest.mark.row("E13")
 @pytest.mark.row("F2")
 @pytest.mark.parametrize(
@@ -55,23 +59,11 @@ def cards(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("cpu", ["accelerator.threads=2"], ["cpu"] * 2, [1] * 2, (None, None)),
         ("cpu", ["accelerator.threads=16"], ["cpu"] * 8, [2] * 8, (None, None)),
-        ("mps", ["accelerator.threads=8", "accelerator.memory_cap=8"], ["mps"], [8], (4, 4)),
-        ("cuda", ["accelerator.threads=8", "accelerator.memory_cap=8"], ["cuda:0"], [8], (4, 4)),
+        ("mps", ["accelerator.threads=8", CAP], ["mps"], [8], (4, 4)),
+        ("cuda", ["accelerator.threads=8", CAP], ["cuda:0"], [8], (4, 4)),
         ("4 cuda", ["accelerator.threads=8"], ["cuda:0"], [8], (None, None)),
-        (
-            "4 cuda",
-            ["accelerator.threads=9", "accelerator.memory_cap=8", "selfplay.devices=others"],
-            ["cuda:1", "cuda:2", "cuda:3"],
-            [3] * 3,
-            (8, 8),
-        ),
-        (
-            "4 cuda",
-            ["accelerator.threads=8", "accelerator.memory_cap=8", "selfplay.devices=others", "selfplay.workers=4"],
-            ["cuda:1", "cuda:2", "cuda:3", "cuda:1"],
-            [2] * 4,
-            (8, 4),
-        ),
+        ("4 cuda", ["accelerator.threads=9", CAP, OTHERS], CARDS, [3] * 3, (8, 8)),
+        ("4 cuda", ["accelerator.threads=8", CAP, OTHERS, "selfplay.workers=4"], [*CARDS, "cuda:1"], [2] * 4, (8, 4)),
     ],
     ids=["cpu, 2 cores", "cpu, 16 cores", "mps", "one cuda", "four cuda", "the other three", "four on the other three"],
 )
