@@ -11,9 +11,6 @@ from torch.optim import Optimizer
 
 from hexlit.training.config import OptimizerConfig
 
-MOMENTUM = 0.9
-"""Default momentum."""
-
 
 class FlatParameters:
     """The trained parameters of a network, stored in two flat tensors: those that decay, and the others.
@@ -55,10 +52,8 @@ class FlatParameters:
     def _pieces(self, flat: Tensor, part: Sequence[Tensor]) -> list[Tensor]:
         if not self._by_parameter:
             return [flat]
-        pieces = torch.split(flat, [p.numel() for p in part])
-        return [
-            piece.view(len(p), -1) if p.ndim > 1 else piece.view_as(p) for piece, p in zip(pieces, part, strict=True)
-        ]
+        pieces = zip(torch.split(flat, [p.numel() for p in part]), part, strict=True)
+        return [piece.view(len(p), -1) if p.ndim > 1 else piece.view_as(p) for piece, p in pieces]
 
     def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
         """The state of an optimizer of the flat tensors, by parameter, as views: it then suits any memory layout."""
@@ -110,7 +105,7 @@ def build_optimizer(config: OptimizerConfig, parameters: FlatParameters, *, fuse
         {"params": group, "weight_decay": config.weight_decay * (part[0].ndim > 1)}
         for group, part in zip(parameters.groups, parameters.parts, strict=True)
     ]
-    momentum = MOMENTUM if config.momentum is None else config.momentum
+    momentum = 0.9 if config.momentum is None else config.momentum
     optimizer: Optimizer
     if config.name == "adamw":
         optimizer = torch.optim.AdamW(groups, lr=lr, betas=(momentum, 0.999), fused=fused)
@@ -153,10 +148,6 @@ def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float])
     return factor
 
 
-Closure = Callable[[], float] | None
-Parameters = Iterable[Tensor] | Iterable[dict[str, Any]]
-
-
 class AdamWBf16(Optimizer):
     """AdamW (Loshchilov & Hutter 2019) with both moments kept in bfloat16: 4 bytes a parameter instead of 8.
 
@@ -171,13 +162,13 @@ class AdamWBf16(Optimizer):
     """
 
     def __init__(
-        self, params: Parameters, lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 1e-2
+        self, params: Iterable[Any], lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 1e-2
     ) -> None:
         seed = torch.initial_seed() % 2**63
         super().__init__(params, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": weight_decay, "seed": seed})
 
     @torch.no_grad()
-    def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
         loss = None if closure is None else torch.enable_grad()(closure)()
         first = self.param_groups[0]

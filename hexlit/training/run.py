@@ -190,7 +190,7 @@ class _Run:
             failed = False
         except (KeyboardInterrupt, SystemExit) as stop:
             if is_interruption(stop):
-                ending = self._ending(interrupted_after=self.first_epoch)
+                ending = ending_of(trainer, self.evaluation.target, self.stopping, self.first_epoch)
                 self._show_ending(ending, measured_after=self.evaluation.measured_after)
                 stop.add_note(TOLD)
                 self._track_files()
@@ -206,7 +206,7 @@ class _Run:
         """Write and show the summary, and close the loggers."""
         config, task, evaluation, stopping = self.config, self.task, self.evaluation, self.stopping
         self.usage.warn_of_idling()
-        ending = self._ending()
+        ending = ending_of(self.trainer, evaluation.target, stopping)
         self.clock.settle()
         phases = self.clock.totals()
         summary = {
@@ -238,9 +238,6 @@ class _Run:
         task.show_summary(summary)
         self._show_ending(ending)
         return summary
-
-    def _ending(self, **facts: Any) -> dict[str, Any]:
-        return ending_of(self.trainer, target=self.evaluation.target, stopping=self.stopping, **facts)
 
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
         """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""

@@ -5,7 +5,6 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -100,8 +99,8 @@ class StepClock(L.Callback):
         # The first epoch of a session loads compiled code with its first batch.
         if self._warm and not self._warned and slow:
             self._warned = True
-            share = f"{float(row['load_share']):.0%}"
-            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
+            share, advice = 100 * float(row["load_share"]), "see accelerator.workers"
+            log.warning("epoch %d spent %.0f%% of its time waiting for data; %s", row["epoch"], share, advice)
         self._warm = True
 
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
@@ -142,8 +141,6 @@ class StepClock(L.Callback):
         return row | {"not_measured": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
 
-MB = 10**6
-
 SAMPLED_EVERY = 1.0
 """Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
 
@@ -178,7 +175,7 @@ class RunUsage(L.Callback):
         self.clock = PhaseClock(folder / "phases.csv", gauge, units)
         self.steps = StepClock(folder / "steps.csv", profile.device, gauge)
 
-    @contextmanager
+    @contextlib.contextmanager
     def sampling(self) -> Iterator[None]:
         """Sample the run into `resources.csv` inside the block, where it can also be watched."""
         with contextlib.closing(self._tree), self._sampler:
@@ -191,7 +188,7 @@ class RunUsage(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the memory and the times of the epoch."""
         epoch = trainer.current_epoch
-        figures = {name: value / MB for name, value in self.peaks(epoch).items() if value is not None}
+        figures = {name: value / 10**6 for name, value in self.peaks(epoch).items() if value is not None}
         pl_module.log_dict({f"memory.{name}_mb": value for name, value in figures.items()})
         name = max(figures, key=lambda name: figures[name], default="")
         if name and figures[name] > self._warning_mb and not self._warned:
@@ -227,9 +224,8 @@ class RunUsage(L.Callback):
     def summary(self) -> dict[str, Any]:
         """Entries for `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
         totals = self.clock.totals()
-        peaks = [row.peak_device_bytes for row in totals.values() if row.peak_device_bytes is not None]
-        host_peak = self._sampler.summary().host_bytes
-        memory = {"host_peak_bytes": host_peak, "device_peak_bytes": max(peaks, default=None)}
+        device_peak = PhaseTotals.of(totals.values()).peak_device_bytes
+        memory = {"host_peak_bytes": self._sampler.summary().host_bytes, "device_peak_bytes": device_peak}
         steady = {name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE}
         return {"memory": memory, "steady_utilisation": steady}
 
