@@ -44,12 +44,11 @@ class MetricsCsv(Checkpoint):
 
     def validation(self, epoch: int | None = None) -> dict[str, float]:
         """The logged `val.*` of `epoch`, None for the latest with some; empty without validation."""
-        found: dict[str, float] = {}
-        for row in self.table.rows:
-            if epoch is None or row["epoch"] == epoch:
-                names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
-                found = {name.removeprefix("val."): float(row[name]) for name in names} or found
-        return found
+        for row in reversed(self.table.rows):
+            names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
+            if names and epoch in (None, row["epoch"]):
+                return {name.removeprefix("val."): float(row[name]) for name in names}
+        return {}
 
     def columns(self) -> dict[str, list[float]]:
         """Values of every metric over the epochs, without missing values and values that are no numbers."""

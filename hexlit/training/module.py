@@ -26,9 +26,9 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.threads import fastest_step, thread_counts, torch_threads
 from hexlit.errors import UsageError
-from hexlit.files import replacing
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
 from hexlit.training.budget import progress
+from hexlit.training.checkpoints import save_whole
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import FlatParameters, RunningAverage, build_optimizer, learning_rate_factor, scaled_lr
 from hexlit.training.usage import StepClock
@@ -384,7 +384,6 @@ class FiniteGuard(L.Callback):
         if math.isfinite(loss):
             return
         tensors = [tensor.cpu() for tensor in tensors_of(batch)]
-        with replacing(self._path) as part:
-            torch.save({"batch": tensors, "epoch": epoch, "step": step, "loss": loss}, part)
+        save_whole({"batch": tensors, "epoch": epoch, "step": step, "loss": loss}, self._path)
         where = f"step {step} of epoch {epoch}; the batch is saved in {self._path}"
         raise UsageError(f"training: the loss is {loss} at {where}; {ADVICE}")

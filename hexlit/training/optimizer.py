@@ -59,13 +59,11 @@ class FlatParameters:
         """The state of an optimizer of the flat tensors, by parameter, as views: it then suits any memory layout."""
         state, groups = dict[int, Any](), []
         for number, (part, group) in enumerate(zip(self.parts, saved["param_groups"], strict=True)):
-            own = [dict[str, Any]() for _ in part]
-            for name, value in saved["state"].get(number, {}).items():
-                for one, piece in zip(own, [value] * len(part) if name == "step" else _views(value, part), strict=True):
-                    one[name] = piece
+            joined = saved["state"].get(number, {}).items()
+            pieces = {name: [value] * len(part) if name == "step" else _views(value, part) for name, value in joined}
             numbers = range(len(state), len(state) + len(part))
             groups.append({**group, "params": list(numbers)})
-            state |= dict(zip(numbers, own, strict=True))
+            state |= {place: {name: own[at] for name, own in pieces.items()} for at, place in enumerate(numbers)}
         return {"state": state, "param_groups": groups}
 
     def join_state(self, saved: dict[str, Any], fused: bool | None) -> dict[str, Any]:
@@ -183,9 +181,8 @@ class AdamWBf16(Optimizer):
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], generator: torch.Generator) -> None:
         state = self.state[parameter]
         if not state:
-            state["step"] = 0
-            state["exp_avg"] = torch.zeros_like(parameter, dtype=torch.bfloat16)
-            state["exp_avg_sq"] = torch.zeros_like(parameter, dtype=torch.bfloat16)
+            zeros = torch.zeros_like(parameter, dtype=torch.bfloat16)
+            state.update(step=0, exp_avg=zeros, exp_avg_sq=zeros.clone())
         state["step"] += 1
         beta1, beta2 = group["betas"]
         first = state["exp_avg"].float().lerp_(gradient, 1 - beta1)

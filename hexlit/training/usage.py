@@ -59,21 +59,12 @@ class StepClock(L.Callback):
         self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
         self._warm = self._warned = False
 
-    @property
-    def latest(self) -> Mapping[str, Any]:
-        """The row of the latest epoch."""
-        return self.table.rows[-1] if self.table.rows else {}
-
     def end(self, part: str) -> None:
         """Count the time since the last call for `part`. A call takes microseconds."""
         self._marks.append((part, self._events.record(), time.process_time()))
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The first batch is about to be loaded."""
-        self.restart()
-
-    def restart(self) -> None:
-        """Start counting here."""
+        """Start counting here: the first batch is about to be loaded."""
         reset_peak(self._gauge.device)
         self._marks = []
         self._examples = self._steps = 0
@@ -215,8 +206,8 @@ class RunUsage(L.Callback):
             yield f"device.{name}_peak_bytes", row.peak_device_bytes
             for unit in row.counts:
                 yield f"throughput.{name}_{unit}{PER_SECOND}", row.rate(unit)
-        for name, value in self.steps.latest.items():
-            if value and (name.endswith("seconds") or name == "load_share"):
+        for name, value in (self.steps.table.rows or [{}])[-1].items():
+            if value and name.endswith(("seconds", "load_share")):
                 yield f"time.steps_{name}", float(value)
             if value and name == "device_utilisation":
                 yield "device.steps_utilisation", float(value)
