@@ -192,7 +192,7 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
         synchronize(profile.device)
         times.append(time.perf_counter())
         if len(times) == 1 + WARM_UP:
-            clock.restart()
+            clock.on_train_epoch_start(trainer, module)
         counted = times[WARM_UP:]
         enough = config.repeats * config.seconds
         trainer.should_stop = len(counted) > config.repeats and counted[-1] - counted[0] >= enough
@@ -204,7 +204,7 @@ def measure_steps(trainee: Trainee, config: BenchConfig, profile: DeviceProfile)
     except UsageError as error:
         return line_of(what, unit, profile, precision, detail=str(error))
     peak = sampler.summary().host_bytes if profile.device.type == "cpu" else peak_bytes(profile.device)
-    row = clock.latest
+    row = clock.table.rows[-1]
     spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
     whole = sum(spent.values()) or 1.0
     parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)

@@ -23,11 +23,7 @@ def batch_size(batch: Any) -> int:
 
 def parts_of(batch: Any, most: int) -> Iterator[Any]:
     """A batch in parts of at most `most` examples, each of the batch's form."""
-    tensors = tensors_of(batch)
-    if len(tensors[0]) <= most:
-        yield batch
-        return
-    for part in zip(*(torch.split(tensor, most) for tensor in tensors), strict=True):
+    for part in zip(*(torch.split(tensor, most) for tensor in tensors_of(batch)), strict=True):
         yield _like(batch, part)
 
 

@@ -95,10 +95,8 @@ def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], sec
         key = f"{section}{name}"
         if isinstance(value, dict):
             check_same(folder, was[name], value, f"{key}.")
-        elif was.get(name) != value:
-            raise UsageError(
-                f"{key}={value}: the run in {folder} was started with {key}={was.get(name)}; keep it to resume"
-            )
+        elif (before := was.get(name)) != value:
+            raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={before}; keep it to resume")
 
 
 def weights_in_use(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -13,9 +13,6 @@ from hexlit.settings import Settings, install, number, one_of
 from hexlit.tracking.config import WandbConfig as WandbConfig
 
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
-LR_SCALINGS = ("none", "linear", "sqrt")
-SCHEDULES = ("cosine", "constant")
-MONITOR_MODES = ("max", "min")
 
 
 @dataclass
@@ -27,7 +24,7 @@ class OptimizerConfig(Settings, section="optimizer"):
     with moments in bfloat16, 4 bytes. `adafactor`: steps relative to the parameters, hardly any state."""
     lr: float = number(2e-3, "(0, inf)")
     """Learning rate at its highest."""
-    lr_scaling: str = one_of(LR_SCALINGS, "none")
+    lr_scaling: str = one_of(("none", "linear", "sqrt"), "none")
     """Scaling of `lr`, meant for `lr_batch` examples a step, to the batch of the run. `none`, `linear` (by
     batch / lr_batch, Goyal et al. 2017) or `sqrt` (by its square root, which suits adamw; Malladi et al. 2022)."""
     lr_batch: int = number(512, "[1, inf)")
@@ -36,7 +33,7 @@ class OptimizerConfig(Settings, section="optimizer"):
     """Weight decay of matrices and kernels: L2 for sgd, decoupled otherwise. Biases and norms have none."""
     momentum: float | None = number(None, "[0, 1)")
     """Momentum of sgd; first beta of adamw and adamw_bf16. None: 0.9. adafactor has none."""
-    schedule: str = one_of(SCHEDULES, "cosine")
+    schedule: str = one_of(("cosine", "constant"), "cosine")
     """Course of the learning rate: `cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
     final_lr_share: float = number(0.05, "(0, 1]")
     """Learning rate at the end of the cosine, as a share of `lr`."""
@@ -69,7 +66,7 @@ class TrainerConfig(Settings, section="trainer"):
     epoch, also if it ends for another reason. None: never stop early, and keep the weights of the last epoch."""
     monitor: str = "train.loss"
     """Metric, a column of metrics.csv, that decides the best epoch for `patience` and `best.ckpt`."""
-    monitor_mode: str = one_of(MONITOR_MODES, "min")
+    monitor_mode: str = one_of(("max", "min"), "min")
     """Whether the highest (`max`) or the lowest (`min`) value of `monitor` is the best."""
     gradient_clip: float = number(5.0, "[0, inf)")
     """Largest norm of the gradient; larger ones are scaled down to it. 0: no clipping."""

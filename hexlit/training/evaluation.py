@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import lightning as L
-from torch import Tensor
 
 from hexlit.accelerate.collectives import on_writer
 from hexlit.accelerate.ranks import ranks
@@ -57,8 +56,9 @@ class EpochPhases(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The last step is done: show the losses and the results of validation."""
         self._open.close()
-        losses = {name: value for name, value in logged(trainer, "train.").items() if name.endswith("loss")}
-        validated = {f"val {name}": value for name, value in logged(trainer, "val.").items() if name in self._shown}
+        parted = [(*name.partition("."), float(value)) for name, value in trainer.callback_metrics.items()]
+        losses = {name: value for kind, _, name, value in parted if kind == "train" and name.endswith("loss")}
+        validated = {f"val {name}": value for kind, _, name, value in parted if kind == "val" and name in self._shown}
         for shown in filter(None, (losses, validated)):
             self._display.update(epoch=trainer.current_epoch, losses=shown)
 
@@ -175,9 +175,8 @@ class EvaluationPhase(L.Callback):
 
     def finish(self, epochs: int, *, restored: bool) -> None:
         """Measure the result of a fit of `epochs` epochs: after weights were restored, or after an untimely kill."""
-        if self.measured.every_epochs and (
-            restored or not self.latest
-        ):  # none: killed between the last epoch and the summary
+        # No figures: killed between the last epoch and the summary.
+        if self.measured.every_epochs and (restored or not self.latest):
             self.evaluate(epochs if restored else epochs - 1, final=True)  # a further epoch: repeating it replaces it
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
@@ -191,15 +190,6 @@ class EvaluationPhase(L.Callback):
 def is_last(trainer: L.Trainer) -> bool:
     """Whether the epoch that ends now is the last one."""
     return trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
-
-
-def logged(trainer: L.Trainer, prefix: str) -> dict[str, float]:
-    """The metrics of this epoch whose names begin with `prefix`, without it."""
-    return {
-        name.removeprefix(prefix): float(value)
-        for name, value in trainer.callback_metrics.items()
-        if name.startswith(prefix) and isinstance(value, Tensor)
-    }
 
 
 class EarlyStopping(L.Callback):
@@ -290,7 +280,7 @@ class EarlyStopping(L.Callback):
 
 
 def ending_of(
-    trainer: L.Trainer, *, target: StopAtTarget | None, stopping: EarlyStopping, interrupted_after: int | None = None
+    trainer: L.Trainer, target: StopAtTarget | None, stopping: EarlyStopping, interrupted_after: int | None = None
 ) -> dict[str, Any]:
     """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the state of the
     proof.

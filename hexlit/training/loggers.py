@@ -44,12 +44,11 @@ class MetricsCsv(Checkpoint):
 
     def validation(self, epoch: int | None = None) -> dict[str, float]:
         """The logged `val.*` of `epoch`, None for the latest with some; empty without validation."""
-        found: dict[str, float] = {}
-        for row in self.table.rows:
-            if epoch is None or row["epoch"] == epoch:
-                names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
-                found = {name.removeprefix("val."): float(row[name]) for name in names} or found
-        return found
+        for row in reversed(self.table.rows):
+            names = [name for name, value in row.items() if name.startswith("val.") and value != ""]
+            if names and epoch in (None, row["epoch"]):
+                return {name.removeprefix("val."): float(row[name]) for name in names}
+        return {}
 
     def columns(self) -> dict[str, list[float]]:
         """Values of every metric over the epochs, without missing values and values that are no numbers."""
@@ -113,11 +112,10 @@ class WandbRows(Logger):
 
         `columns` have the values of all sessions; W&B itself sees only the rows of this one.
         """
-        bests = {name: self.names.best(name) for name, values in columns.items() if values}
         summary = {
-            self.names.grouped(name): {best: (max if best == "max" else min)(columns[name]), "last": columns[name][-1]}
-            for name, best in bests.items()
-            if best is not None
+            self.names.grouped(name): {best: (max if best == "max" else min)(values), "last": values[-1]}
+            for name, values in columns.items()
+            if (best := self.names.best(name)) is not None
         }
         self.tracked.flush()  # otherwise its last row would come after this
         self.tracked.note(summary=summary)
@@ -158,19 +156,14 @@ def wandb_rows(loggers: Sequence[Any]) -> WandbRows | None:
     return next((logger for logger in loggers if isinstance(logger, WandbRows)), None)
 
 
-def tracked_run(loggers: Sequence[Any]) -> TrackedRun | None:
-    """The W&B run among `loggers`, where there is one."""
-    return next((logger.tracked for logger in loggers if isinstance(logger, WandbRows)), None)
-
-
 def note_in_wandb(loggers: Sequence[Logger], **entries: Mapping[str, Any]) -> None:
     """Write entries into the `config` or the `summary` of the W&B run, if there is one among `loggers`.
 
     Existing entries of the same name are replaced, the others stay. Call it before `close_loggers`.
     """
-    tracked = tracked_run(loggers)
-    if tracked is not None:
-        tracked.note(**entries)
+    rows = wandb_rows(loggers)
+    if rows is not None:
+        rows.tracked.note(**entries)
 
 
 def close_loggers(loggers: Sequence[Logger], failed: bool = False) -> None:

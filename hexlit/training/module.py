@@ -26,17 +26,11 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.threads import fastest_step, thread_counts, torch_threads
 from hexlit.errors import UsageError
-from hexlit.files import replacing
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
 from hexlit.training.budget import progress
+from hexlit.training.checkpoints import save_whole
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.optimizer import (
-    FlatParameters,
-    RunningAverage,
-    build_optimizer,
-    learning_rate_factor,
-    scaled_lr,
-)
+from hexlit.training.optimizer import FlatParameters, RunningAverage, build_optimizer, learning_rate_factor, scaled_lr
 from hexlit.training.usage import StepClock
 
 log = logging.getLogger(__name__)
@@ -234,12 +228,11 @@ class TrainedModule(L.LightningModule):
         return some_of(batch, self.ranks.part(self.whole)) if self.ranks.several else batch
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
-        moving = super().transfer_batch_to_device
-        if not self.trainer.training:
-            return moving(batch, device, dataloader_idx)
-        self.clock.end("load")
-        moved = moving(batch, device, dataloader_idx)
-        self.clock.end("transfer")
+        if self.trainer.training:
+            self.clock.end("load")
+        moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
+        if self.trainer.training:
+            self.clock.end("transfer")
         return moved
 
     def configure_optimizers(self) -> Any:
@@ -363,19 +356,19 @@ class FiniteGuard(L.Callback):
     def __init__(self, folder: Path) -> None:
         """The batch is saved in `folder`."""
         self._path = folder / "nan_batch.pt"
-        self._unseen: tuple[Callable[[], float], Any, int] | None = None
+        self._check_step: Callable[[], None] = lambda: None
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Check the loss of the step before."""
-        self._look(trainer)
-        self._unseen = (on_its_way(outputs["loss"]), batch, batch_idx)
+        self._check_step()
+        self._check_step = partial(self._check, on_its_way(outputs["loss"]), batch, trainer.current_epoch, batch_idx)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Check the loss of the last step, and count the skipped steps."""
-        self._look(trainer)
-        self._unseen = None
+        self._check_step()
+        self._check_step = lambda: None
         epoch, steps = trainer.current_epoch, trainer.num_training_batches
         skipped, in_a_row = (int(getattr(pl_module, name, 0)) for name in ("skipped_steps", "skipped_in_a_row"))
         pl_module.log("steps.skipped", float(skipped))
@@ -386,15 +379,11 @@ class FiniteGuard(L.Callback):
             what = f"{skipped} of {steps} steps had gradients that were not finite, and changed no weight"
             log.warning("epoch %d: %s", epoch, what)
 
-    def _look(self, trainer: L.Trainer) -> None:
-        if self._unseen is None:
-            return
-        arriving, batch, step = self._unseen
+    def _check(self, arriving: Callable[[], float], batch: Any, epoch: int, step: int) -> None:
         loss = arriving()
         if math.isfinite(loss):
             return
         tensors = [tensor.cpu() for tensor in tensors_of(batch)]
-        with replacing(self._path) as part:
-            torch.save({"batch": tensors, "epoch": trainer.current_epoch, "step": step, "loss": loss}, part)
-        where = f"step {step} of epoch {trainer.current_epoch}; the batch is saved in {self._path}"
+        save_whole({"batch": tensors, "epoch": epoch, "step": step, "loss": loss}, self._path)
+        where = f"step {step} of epoch {epoch}; the batch is saved in {self._path}"
         raise UsageError(f"training: the loss is {loss} at {where}; {ADVICE}")

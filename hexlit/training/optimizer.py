@@ -11,9 +11,6 @@ from torch.optim import Optimizer
 
 from hexlit.training.config import OptimizerConfig
 
-MOMENTUM = 0.9
-"""Default momentum."""
-
 
 class FlatParameters:
     """The trained parameters of a network, stored in two flat tensors: those that decay, and the others.
@@ -55,22 +52,18 @@ class FlatParameters:
     def _pieces(self, flat: Tensor, part: Sequence[Tensor]) -> list[Tensor]:
         if not self._by_parameter:
             return [flat]
-        pieces = torch.split(flat, [p.numel() for p in part])
-        return [
-            piece.view(len(p), -1) if p.ndim > 1 else piece.view_as(p) for piece, p in zip(pieces, part, strict=True)
-        ]
+        pieces = zip(torch.split(flat, [p.numel() for p in part]), part, strict=True)
+        return [piece.view(len(p), -1) if p.ndim > 1 else piece.view_as(p) for piece, p in pieces]
 
     def split_state(self, saved: dict[str, Any]) -> dict[str, Any]:
         """The state of an optimizer of the flat tensors, by parameter, as views: it then suits any memory layout."""
         state, groups = dict[int, Any](), []
         for number, (part, group) in enumerate(zip(self.parts, saved["param_groups"], strict=True)):
-            own = [dict[str, Any]() for _ in part]
-            for name, value in saved["state"].get(number, {}).items():
-                for one, piece in zip(own, [value] * len(part) if name == "step" else _views(value, part), strict=True):
-                    one[name] = piece
+            joined = saved["state"].get(number, {}).items()
+            pieces = {name: [value] * len(part) if name == "step" else _views(value, part) for name, value in joined}
             numbers = range(len(state), len(state) + len(part))
             groups.append({**group, "params": list(numbers)})
-            state |= dict(zip(numbers, own, strict=True))
+            state |= {place: {name: own[at] for name, own in pieces.items()} for at, place in enumerate(numbers)}
         return {"state": state, "param_groups": groups}
 
     def join_state(self, saved: dict[str, Any], fused: bool | None) -> dict[str, Any]:
@@ -110,7 +103,7 @@ def build_optimizer(config: OptimizerConfig, parameters: FlatParameters, *, fuse
         {"params": group, "weight_decay": config.weight_decay * (part[0].ndim > 1)}
         for group, part in zip(parameters.groups, parameters.parts, strict=True)
     ]
-    momentum = MOMENTUM if config.momentum is None else config.momentum
+    momentum = 0.9 if config.momentum is None else config.momentum
     optimizer: Optimizer
     if config.name == "adamw":
         optimizer = torch.optim.AdamW(groups, lr=lr, betas=(momentum, 0.999), fused=fused)
@@ -153,10 +146,6 @@ def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float])
     return factor
 
 
-Closure = Callable[[], float] | None
-Parameters = Iterable[Tensor] | Iterable[dict[str, Any]]
-
-
 class AdamWBf16(Optimizer):
     """AdamW (Loshchilov & Hutter 2019) with both moments kept in bfloat16: 4 bytes a parameter instead of 8.
 
@@ -171,13 +160,13 @@ class AdamWBf16(Optimizer):
     """
 
     def __init__(
-        self, params: Parameters, lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 1e-2
+        self, params: Iterable[Any], lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 1e-2
     ) -> None:
         seed = torch.initial_seed() % 2**63
         super().__init__(params, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": weight_decay, "seed": seed})
 
     @torch.no_grad()
-    def step(self, closure: Closure = None) -> float | None:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
         loss = None if closure is None else torch.enable_grad()(closure)()
         first = self.param_groups[0]
@@ -192,9 +181,8 @@ class AdamWBf16(Optimizer):
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], generator: torch.Generator) -> None:
         state = self.state[parameter]
         if not state:
-            state["step"] = 0
-            state["exp_avg"] = torch.zeros_like(parameter, dtype=torch.bfloat16)
-            state["exp_avg_sq"] = torch.zeros_like(parameter, dtype=torch.bfloat16)
+            zeros = torch.zeros_like(parameter, dtype=torch.bfloat16)
+            state.update(step=0, exp_avg=zeros, exp_avg_sq=zeros.clone())
         state["step"] += 1
         beta1, beta2 = group["betas"]
         first = state["exp_avg"].float().lerp_(gradient, 1 - beta1)

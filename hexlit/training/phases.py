@@ -24,6 +24,9 @@ ASIDE = (*ONCE, BETWEEN, SAVING)
 """Phases without work of the run."""
 
 
+SUMS = ("wall_seconds", "cpu_seconds", "work_seconds", "network_seconds")
+"""Times of `PhaseTotals` that add up over phases."""
+
 WORK = ("work_seconds", "network_seconds", "outside_network_share")
 TIMES = ("wall_seconds", "cpu_seconds", "device_utilisation", *WORK)
 """Columns before the counts of a phase, after `epoch` and `phase`."""
@@ -33,9 +36,6 @@ DEVICE = ("peak_device_bytes", "not_measured")
 
 PER_SECOND = "_per_second"
 """Suffix of the name of a rate; the name of the counted unit comes before it."""
-
-SUMS = ("cpu_seconds", "work_seconds", "network_seconds", "wall_seconds")
-"""Times of `PhaseTotals` that add up over phases."""
 
 
 @dataclass
@@ -65,8 +65,10 @@ class PhaseTotals:
     def of(cls, parts: Iterable["PhaseTotals"]) -> "PhaseTotals":
         """The sum of `parts`; a number that only some of them have is the sum of these."""
         own = list(parts)
-        known = {name: [value for part in own if (value := getattr(part, name)) is not None] for name in SUMS}
-        total = cls(sum(part.epochs for part in own), **{name: sum(some) for name, some in known.items() if some})
+        names = ("epochs", *SUMS, "peak_device_bytes")
+        known = {name: [value for part in own if (value := getattr(part, name)) is not None] for name in names}
+        peak = max(known.pop("peak_device_bytes"), default=None)
+        total = cls(peak_device_bytes=peak, **{name: sum(some) for name, some in known.items() if some})
         for part in own:
             total.counts.update(part.counts)
             total.not_measured = part.not_measured
@@ -74,8 +76,6 @@ class PhaseTotals:
         if watched:
             busy = sum((part.device_utilisation or 0) * part.wall_seconds for part in watched)
             total.device_utilisation = busy / sum(part.wall_seconds for part in watched)
-        peaks = (part.peak_device_bytes for part in own if part.peak_device_bytes is not None)
-        total.peak_device_bytes = max(peaks, default=None)
         return total
 
     @property
@@ -113,16 +113,11 @@ def read_rows(path: Path | None, units: Sequence[str]) -> list[Row]:
     """The rows of a table of phases that count `units`; raises `UsageError` as `read_table` does."""
 
     def parse(row: dict[str, str]) -> Row:
-        texts = ("phase", "not_measured")
-        numbers: dict[str, Any] = {name: float(value) for name, value in row.items() if value and name not in texts}
-        numbers["peak_device_bytes"] = int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None
-        counts = Counter({unit: int(numbers[unit]) for unit in units if unit in numbers})
-        figures: dict[str, Any] = {
-            name: numbers.get(name) for name in (*SUMS, "device_utilisation", "peak_device_bytes")
-        }
-        figures["wall_seconds"] = numbers["wall_seconds"]
-        totals = PhaseTotals(1, counts=counts, not_measured=row.get("not_measured") or "", **figures)
-        return int(row["epoch"]), row["phase"], totals
+        kinds = {**dict.fromkeys((*SUMS, "device_utilisation"), float), "peak_device_bytes": int, "not_measured": str}
+        figures: dict[str, Any] = {name: kind(row[name]) for name, kind in kinds.items() if row.get(name)}
+        figures["wall_seconds"] = float(row["wall_seconds"])
+        counts = Counter({unit: int(float(row[unit])) for unit in units if row.get(unit)})
+        return int(row["epoch"]), row["phase"], PhaseTotals(1, counts=counts, **figures)
 
     return read_table(path, parse)
 
@@ -174,15 +169,9 @@ class Phase:
 
     def stop(self) -> PhaseTotals:
         """End the measurement; `PhaseClock` calls it once."""
-        seconds = self.wall_seconds
-        self._measured = PhaseTotals(
-            epochs=1,
-            wall_seconds=seconds,
-            cpu_seconds=self._clock.cpu_clock() - self._started_cpu,
-            work_seconds=seconds if self.work_seconds is None else self.work_seconds,
-            network_seconds=self.network_seconds,
-            counts=self.counts,
-        )
+        seconds, cpu_seconds = self.wall_seconds, self._clock.cpu_clock() - self._started_cpu
+        work_seconds = seconds if self.work_seconds is None else self.work_seconds
+        self._measured = PhaseTotals(1, seconds, cpu_seconds, work_seconds, self.network_seconds, self.counts)
         return self._measured
 
 

@@ -1,4 +1,4 @@
-"""One run of any task: its Trainer with all shared callbacks, its files, and its result."""
+"""One run of any task: its Trainer with all shared callbacks, its files, its cost, and its result."""
 
 import logging
 import platform
@@ -21,7 +21,8 @@ from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.budget import Budget, Cost
+from hexlit.training.batches import whole_size
+from hexlit.training.budget import Budget
 from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints, check_same, read_checkpoint
 from hexlit.training.config import RunOptions
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
@@ -29,7 +30,7 @@ from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPha
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import FiniteGuard, TrainedModule
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
-from hexlit.training.phases import COMPILING, FINISHING, SAVING, RunDisplay
+from hexlit.training.phases import COMPILING, FINISHING, SAVING, PhaseClock, RunDisplay
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
 from hexlit.training.usage import RunUsage
 
@@ -121,11 +122,12 @@ class _Run:
         self.evaluation = EvaluationPhase(measured, clock, display)
         self.stopping = EarlyStopping(config.trainer, self.folder / CHECKPOINTS / BEST)
         self.cost = Cost(task, clock, started, earlier)
-        limits = (
-            ("trainer.max_time", config.trainer.max_seconds, lambda: time.monotonic() - started),
-            ("trainer.max_flops", config.trainer.max_flops, lambda: self.cost.flops),
-        )
-        self.trainer = self._trainer([Budget(name, most, used) for name, most, used in limits if most is not None])
+        budgets = []
+        if (most := config.trainer.max_seconds) is not None:
+            budgets.append(Budget("trainer.max_time", most, lambda: time.monotonic() - started))
+        if (most := config.trainer.max_flops) is not None:
+            budgets.append(Budget("trainer.max_flops", most, lambda: self.cost.flops))
+        self.trainer = self._trainer(budgets)
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
         config, task, profile = self.config, self.task, self.profile
@@ -190,7 +192,7 @@ class _Run:
             failed = False
         except (KeyboardInterrupt, SystemExit) as stop:
             if is_interruption(stop):
-                ending = self._ending(interrupted_after=self.first_epoch)
+                ending = ending_of(trainer, self.evaluation.target, self.stopping, self.first_epoch)
                 self._show_ending(ending, measured_after=self.evaluation.measured_after)
                 stop.add_note(TOLD)
                 self._track_files()
@@ -206,7 +208,7 @@ class _Run:
         """Write and show the summary, and close the loggers."""
         config, task, evaluation, stopping = self.config, self.task, self.evaluation, self.stopping
         self.usage.warn_of_idling()
-        ending = self._ending()
+        ending = ending_of(self.trainer, evaluation.target, stopping)
         self.clock.settle()
         phases = self.clock.totals()
         summary = {
@@ -239,9 +241,6 @@ class _Run:
         self._show_ending(ending)
         return summary
 
-    def _ending(self, **facts: Any) -> dict[str, Any]:
-        return ending_of(self.trainer, target=self.evaluation.target, stopping=self.stopping, **facts)
-
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
         """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""
         figures = self.evaluation.latest if self.evaluation.measured.prefix else self.metrics.validation()
@@ -259,6 +258,66 @@ class _Run:
             path = self.folder / CHECKPOINTS / f"{alias}.ckpt"
             if path.exists():
                 tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
+
+
+TRAINING_PASSES = 3
+"""Cost of a training step per example, in forward passes: one forward, two backward. Every product of matrices in the
+forward pass has two of the same size in the backward pass, for its input and for its weights."""
+
+
+class Cost(L.Callback):
+    """Counts the floating-point operations of a run over all its sessions, and logs them after every epoch.
+
+    An example that goes through the network while data is made costs one forward pass; an example of a training step
+    costs `TRAINING_PASSES`. These are the operations of the method, however they are computed. Not counted: padding of
+    a batch, activations computed again to save memory, steps repeated after memory ran out, and the optimizer (well
+    below a hundredth). Validation, evaluation, and data made ahead for an epoch that never came do not count either.
+    The same run has the same count on every machine that makes the same data.
+
+    It also keeps the wall time over all sessions, as far as checkpoints record it. Logs `cost.flops` and
+    `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
+    """
+
+    def __init__(self, task: Task, clock: PhaseClock, started: float, earlier: float = 0.0) -> None:
+        """The cost of `task`.
+
+        This session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
+        continued after their last checkpoint. The rows of `clock` are up to date whenever a checkpoint has the time.
+        """
+        self.forward_flops, self.training_flops = task.forward_flops(), task.training_flops()
+        self._evaluations = task.forward_passes
+        self._settle = clock.settle
+        self._started = started
+        self._earlier = earlier
+        self._examples = 0
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the earlier sessions and this one."""
+        return self._earlier + time.monotonic() - self._started
+
+    @property
+    def flops(self) -> int:
+        """Operations so far."""
+        return self.forward_flops * self._evaluations() + self.training_flops * TRAINING_PASSES * self._examples
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """A step is done."""
+        self._examples += whole_size(pl_module, batch)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Log what the run has cost so far."""
+        pl_module.log_dict({"cost.flops": float(self.flops), "cost.seconds": self.seconds})
+
+    def state_dict(self) -> dict[str, Any]:
+        self._settle()
+        return {"examples": self._examples, "seconds": self.seconds}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._examples = state_dict["examples"]
+        self._earlier = max(self._earlier, state_dict.get("seconds", 0.0))  # 0.2 has it elsewhere, and in phases.csv
 
 
 def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[Path | None, int]:

@@ -15,11 +15,10 @@ Row = TypeVar("Row")
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write the `columns` of `rows`, whole or not at all; a value that is None or missing is empty."""
     text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    names = list(columns)
-    table.writerow(names)
-    cells = ((row.get(name) for name in names) for row in rows)
-    table.writerows([f"{cell:.9g}" if isinstance(cell, float) else cell for cell in own] for own in cells)
+    table = csv.DictWriter(text, list(columns), extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    cells = (row.items() for row in rows)
+    table.writerows({name: f"{cell:.9g}" if isinstance(cell, float) else cell for name, cell in own} for own in cells)
     write_text_atomic(path, text.getvalue())
 
 

@@ -5,7 +5,6 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -60,21 +59,12 @@ class StepClock(L.Callback):
         self._marks: list[tuple[str, Any, float]] = []  # end of a part: its name, the event, processor time
         self._warm = self._warned = False
 
-    @property
-    def latest(self) -> Mapping[str, Any]:
-        """The row of the latest epoch."""
-        return self.table.rows[-1] if self.table.rows else {}
-
     def end(self, part: str) -> None:
         """Count the time since the last call for `part`. A call takes microseconds."""
         self._marks.append((part, self._events.record(), time.process_time()))
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The first batch is about to be loaded."""
-        self.restart()
-
-    def restart(self) -> None:
-        """Start counting here."""
+        """Start counting here: the first batch is about to be loaded."""
         reset_peak(self._gauge.device)
         self._marks = []
         self._examples = self._steps = 0
@@ -100,8 +90,8 @@ class StepClock(L.Callback):
         # The first epoch of a session loads compiled code with its first batch.
         if self._warm and not self._warned and slow:
             self._warned = True
-            share = f"{float(row['load_share']):.0%}"
-            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
+            share, advice = 100 * float(row["load_share"]), "see accelerator.workers"
+            log.warning("epoch %d spent %.0f%% of its time waiting for data; %s", row["epoch"], share, advice)
         self._warm = True
 
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
@@ -142,8 +132,6 @@ class StepClock(L.Callback):
         return row | {"not_measured": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
 
-MB = 10**6
-
 SAMPLED_EVERY = 1.0
 """Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
 
@@ -178,7 +166,7 @@ class RunUsage(L.Callback):
         self.clock = PhaseClock(folder / "phases.csv", gauge, units)
         self.steps = StepClock(folder / "steps.csv", profile.device, gauge)
 
-    @contextmanager
+    @contextlib.contextmanager
     def sampling(self) -> Iterator[None]:
         """Sample the run into `resources.csv` inside the block, where it can also be watched."""
         with contextlib.closing(self._tree), self._sampler:
@@ -191,7 +179,7 @@ class RunUsage(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the memory and the times of the epoch."""
         epoch = trainer.current_epoch
-        figures = {name: value / MB for name, value in self.peaks(epoch).items() if value is not None}
+        figures = {name: value / 10**6 for name, value in self.peaks(epoch).items() if value is not None}
         pl_module.log_dict({f"memory.{name}_mb": value for name, value in figures.items()})
         name = max(figures, key=lambda name: figures[name], default="")
         if name and figures[name] > self._warning_mb and not self._warned:
@@ -218,8 +206,8 @@ class RunUsage(L.Callback):
             yield f"device.{name}_peak_bytes", row.peak_device_bytes
             for unit in row.counts:
                 yield f"throughput.{name}_{unit}{PER_SECOND}", row.rate(unit)
-        for name, value in self.steps.latest.items():
-            if value and (name.endswith("seconds") or name == "load_share"):
+        for name, value in (self.steps.table.rows or [{}])[-1].items():
+            if value and name.endswith(("seconds", "load_share")):
                 yield f"time.steps_{name}", float(value)
             if value and name == "device_utilisation":
                 yield "device.steps_utilisation", float(value)
@@ -227,9 +215,8 @@ class RunUsage(L.Callback):
     def summary(self) -> dict[str, Any]:
         """Entries for `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
         totals = self.clock.totals()
-        peaks = [row.peak_device_bytes for row in totals.values() if row.peak_device_bytes is not None]
-        host_peak = self._sampler.summary().host_bytes
-        memory = {"host_peak_bytes": host_peak, "device_peak_bytes": max(peaks, default=None)}
+        device_peak = PhaseTotals.of(totals.values()).peak_device_bytes
+        memory = {"host_peak_bytes": self._sampler.summary().host_bytes, "device_peak_bytes": device_peak}
         steady = {name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE}
         return {"memory": memory, "steady_utilisation": steady}
 

@@ -9,9 +9,9 @@ from typing import Any
 import lightning as L
 import pytest
 
-from hexlit.training.budget import Cost
 from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
+from hexlit.training.run import Cost
 from tests.training.test_evaluation import fit
 
 

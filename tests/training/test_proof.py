@@ -103,7 +103,7 @@ def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
     nothing = EarlyStopping(TrainerConfig(), Path("best.ckpt"))
 
     def why(trainer: L.Trainer, proof: StopAtTarget | None = None, **arguments: Any) -> object:
-        found = ending_of(trainer, target=proof, stopping=nothing, **arguments)
+        found = ending_of(trainer, proof, nothing, **arguments)
         return found["why"], found["epochs"], found["asked"]
 
     trainer, _, proof = run([0.9] * 9, tmp_path)

@@ -39,7 +39,7 @@ from hexlit.tracking.metric_names import Metric
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoints import check_same, save_whole
 from hexlit.training.evaluation import is_last
-from hexlit.training.loggers import checkpoint_files, tracked_run
+from hexlit.training.loggers import checkpoint_files, wandb_rows
 from hexlit.training.phases import Phase, PhaseClock
 from hexlit.training.task import Evaluation, Session
 
@@ -169,20 +169,20 @@ class HexTask(ShownTask):
 
     def _show_media(self, trainer: L.Trainer, module: L.LightningModule) -> None:
         """Log the maps of openings, by the search and by the value alone, where they were measured; and some games."""
-        tracked, step = tracked_run(trainer.loggers), trainer.current_epoch
-        if tracked is None or not tracked.media or not self._is_due(trainer):
+        logger, step = wandb_rows(trainer.loggers), trainer.current_epoch
+        if logger is None or not logger.tracked.media or not self._is_due(trainer):
             return
         for key in ("opening_map", "value_opening_map"):
             if key in self._measured:
                 board = OpeningsBoard("", self._measured[key], self._measured.get("opening_truth"))
-                tracked.picture(f"strength/{key}", board_picture(board)[1], step)
+                logger.tracked.picture(f"strength/{key}", board_picture(board)[1], step)
         rows = []
         for record in self.data.some_games(SAMPLES):
             moves, size, winner = record.moves.tolist(), record.size, COLOURS[record.winner]
             facts = [step, record.game_id, record.network_version, len(moves), winner, str(record.ending)]
             rows.append([*facts, format_moves(moves, size), moves_svg(moves, size)])
         if rows:
-            tracked.table("games/samples", COLUMNS, rows, step)
+            logger.tracked.table("games/samples", COLUMNS, rows, step)
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         return {self.config.data.source: self.data.figures()}
