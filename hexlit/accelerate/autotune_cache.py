@@ -39,6 +39,8 @@ def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable
         names: the options; the first is preferred among equals.
         measure: seconds of the same work by name; a name that does not work may be absent.
     """
+    if len(names) == 1:
+        return names[0]
     parts = {
         "processor": processor_identity(),
         "instructions": [torch.backends.cpu.get_cpu_capability(), os.environ.get("ONEDNN_MAX_CPU_ISA", "")],

@@ -17,6 +17,9 @@ from hexlit.accelerate.autotune_cache import cached_choice, timed_in_turn
 MEASURED_SECONDS = 1.0
 """Length of the measurement."""
 
+LONG_ENOUGH = 0.05
+"""Seconds of a step that the choice is measured by, or more."""
+
 BUSY = "import os, sys\nos.nice(5)\nwhile os.getppid() == int(sys.argv[1]): pass"
 """Program of a busy process: it ends with the one that started it."""
 
@@ -32,9 +35,20 @@ def torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def thread_counts(most: int) -> list[int]:
-    """The numbers of threads to try: the powers of two below `most`, and `most`."""
-    return [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
+def ways_of_step(most: int, kernels: Sequence[str], *, fixed: bool) -> dict[str, tuple[int, str]]:
+    """Threads and kernels to try, by name: up to `most` threads in powers of two, or if they are `fixed` so many."""
+    fewer = [] if fixed else [2**power for power in range(most.bit_length()) if 2**power < most]
+    return {f"{count} {name}": (count, name) for count in [*fewer, most] for name in kernels}
+
+
+def worth_measuring(step: Callable[[int], object], most: int) -> int:
+    """Examples, up to `most`, that `step` needs some time for, so that measuring it tells of larger batches."""
+    count, seconds = min(16, most), 0.0
+    while count < most and seconds < LONG_ENOUGH:
+        count, started = min(2 * count, most), time.perf_counter()
+        step(count)
+        seconds = time.perf_counter() - started
+    return count
 
 
 def fastest_step(

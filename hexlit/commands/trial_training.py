@@ -17,7 +17,7 @@ from hexlit.reporting.run_files import flat
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.budget import progress
 from hexlit.training.config import RunOptions, TrainerConfig
-from hexlit.training.loggers import note_in_wandb
+from hexlit.training.loggers import wandb_rows
 from hexlit.training.phases import ONCE
 from hexlit.tuning.config import BUDGET_STEPS
 from hexlit.tuning.pruning import Pruning
@@ -101,16 +101,23 @@ class WandbNotes(L.Callback):
         """Note the trial's number and overrides."""
         ticket = self._trial.ticket
         facts = {"study": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
-        note_in_wandb(trainer.loggers, config=facts)
+        _note(trainer, config=facts)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note its state and its objectives."""
         result = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
         state = "pruned" if self._trial.pruned else "complete"
         first = next(iter(result.values()), None)
-        note_in_wandb(trainer.loggers, summary={"state": state, "objective": result, "objective_value": first})
+        _note(trainer, summary={"state": state, "objective": result, "objective_value": first})
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         """Note that it failed, and why."""
         reason = (str(exception).splitlines() or [""])[0]
-        note_in_wandb(trainer.loggers, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
+        _note(trainer, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
+
+
+def _note(trainer: L.Trainer, **entries: Mapping[str, Any]) -> None:
+    """Write entries into the `config` or the `summary` of the W&B run, if there is one."""
+    rows = wandb_rows(trainer.loggers)
+    if rows is not None:
+        rows.tracked.note(**entries)

@@ -217,8 +217,7 @@ def value_targets(records: Sequence[GameRecord], search_share: float, search_dec
     colour = np.where(ply % 2 == 0, 1, -1)
     values = [_smoothed(record, search_decay) if search_decay else record.values for record in records]
     first = np.cumsum([0, *map(len, values)])[:-1]
-    searched = np.concatenate(values)[np.repeat(first, counts) + ply]
-    searched = searched * colour if search_decay else searched
+    searched = np.concatenate(values)[np.repeat(first, counts) + ply] * (colour if search_decay else 1)
     result = np.repeat([record.winner for record in records], counts) * colour
     targets: NDArray[np.float32] = ((1 - search_share) * result + search_share * searched).astype(np.float32)
     return targets

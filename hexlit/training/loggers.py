@@ -156,16 +156,6 @@ def wandb_rows(loggers: Sequence[Any]) -> WandbRows | None:
     return next((logger for logger in loggers if isinstance(logger, WandbRows)), None)
 
 
-def note_in_wandb(loggers: Sequence[Logger], **entries: Mapping[str, Any]) -> None:
-    """Write entries into the `config` or the `summary` of the W&B run, if there is one among `loggers`.
-
-    Existing entries of the same name are replaced, the others stay. Call it before `close_loggers`.
-    """
-    rows = wandb_rows(loggers)
-    if rows is not None:
-        rows.tracked.note(**entries)
-
-
 def close_loggers(loggers: Sequence[Logger], failed: bool = False) -> None:
     """Write pending data and end the W&B run, so that the next run of this process gets its own."""
     for logger in loggers:

@@ -5,7 +5,6 @@ And its guard against losses and gradients that are no numbers.
 
 import logging
 import math
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -24,7 +23,7 @@ from hexlit.accelerate.events import on_its_way
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.accelerate.threads import fastest_step, thread_counts, torch_threads
+from hexlit.accelerate.threads import fastest_step, torch_threads, ways_of_step, worth_measuring
 from hexlit.errors import UsageError
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, tensors_of, whole_size
 from hexlit.training.budget import progress
@@ -36,9 +35,6 @@ from hexlit.training.usage import StepClock
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-LONG_ENOUGH = 0.05
-"""Seconds of a step that the choice is measured by, or more."""
 
 
 class TrainedModule(L.LightningModule):
@@ -256,26 +252,19 @@ class TrainedModule(L.LightningModule):
 
     def _choose_step(self) -> None:
         """Take the fastest threads and kernels, measured on as many examples as take some time, up to a micro-batch."""
-        counts = [self.threads] if self.profile.config.threads else thread_counts(self.threads)
         kernels = ("torch",) if self.profile.compile else self.kernels
-        ways = {f"{count} {name}": (count, name) for count in counts for name in kernels}
-        if len(ways) == 1:
-            return
+        ways = ways_of_step(self.threads, kernels, fixed=self.profile.config.threads > 0)
 
-        def step(batch: Any, count: int, name: str) -> float:
+        def step(batch: Any, count: int, name: str) -> None:
             self.use_kernels(name)
-            start = time.perf_counter()
             with torch_threads(count):
                 with autocast(self.profile):
                     loss = self._loss(batch)
                 loss.backward()  # type: ignore[no-untyped-call]
-            return time.perf_counter() - start
 
         def make() -> Mapping[str, Callable[[], object]]:
-            count, batch = 16, self.example_batch(16)
-            while count < self.micro_batch and step(batch, 1, "torch") < LONG_ENOUGH:
-                count = min(2 * count, self.micro_batch)
-                batch = self.example_batch(count)
+            count = worth_measuring(lambda count: step(self.example_batch(count), 1, "torch"), self.micro_batch)
+            batch = self.example_batch(count)
             return {way: partial(step, batch, *parts) for way, parts in ways.items()}
 
         facts = {name: value for name, value in self.hparams.items() if name != "learning"}

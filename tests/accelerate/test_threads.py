@@ -3,20 +3,28 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import torch
 
 from hexlit.accelerate import threads
-from hexlit.accelerate.threads import fastest_step, keep_freed_memory, thread_counts, torch_threads
+from hexlit.accelerate.threads import fastest_step, keep_freed_memory, torch_threads, ways_of_step, worth_measuring
 
 
-def test_powers_of_two_and_all_threads_are_tried() -> None:
-    assert [thread_counts(most) for most in (1, 2, 6, 8)] == [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8]]
+def test_powers_of_two_and_all_threads_are_tried_with_all_kernels() -> None:
+    tried = {most: [count for count, _ in ways_of_step(most, ["x"], fixed=False).values()] for most in (1, 2, 6, 8)}
+    assert tried == {1: [1], 2: [1, 2], 6: [1, 2, 4, 6], 8: [1, 2, 4, 8]}
+    assert list(ways_of_step(3, ["x", "y"], fixed=True)) == ["3 x", "3 y"]
+
+
+def test_a_step_is_measured_by_as_many_examples_as_take_some_time() -> None:
+    assert worth_measuring(lambda count: time.sleep(0.001 * count), 1000) == 64
+    assert worth_measuring(lambda count: None, 100) == 100
+    assert worth_measuring(lambda count: None, 4) == 4
 
 
 def test_threads_are_those_of_the_block_and_come_back_after_an_error() -> None:
@@ -39,8 +47,8 @@ def test_the_fastest_step_is_measured_once_beside_busy_processes(
         time.sleep(0.02)
         busy.update(child.pid for child in psutil.Process().children())
 
-    steps: list[dict[str, Callable[[], object]]] = [{"slow": slow, "fast": lambda: None}]
-    assert [fastest_step({"step of": "x"}, ("slow", "fast"), 2, lambda: steps.pop()) for _ in range(2)] == ["fast"] * 2
+    steps: list[Any] = [{"slow": slow, "fast": lambda: None}]
+    assert [fastest_step({"step of": "x"}, ("slow", "fast"), 2, steps.pop) for _ in range(2)] == ["fast"] * 2
     assert len(busy) == 2
     assert not any(psutil.pid_exists(process) for process in busy)
 
