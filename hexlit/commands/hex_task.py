@@ -24,20 +24,23 @@ def make(config: HexTrainConfig, console: Console, compiling: Compiling) -> HexT
 
 
 class MeasuredStrength:
-    """Strength by solved positions, and the kernels: of self-play first, of evaluation beside the first epoch."""
+    """Strength by solved positions, and the kernels: of self-play first, of evaluation beside them and the first epoch.
+
+    The first rank alone needs those of evaluation.
+    """
 
     def __init__(self, config: HexTrainConfig, first: Compiling) -> None:
         """`first` is compiling the kernels of self-play."""
         self._config = config
         self._first = first
         self._later = Compiling([])
-        self._waited = 0.0
+        self._waited, own = 0.0, config.evaluation
+        if own.every_epochs and ranks().writes:
+            counts = f"{own.positions} {own.quick_positions} {own.game_positions} {own.seed}"
+            solved = ["solver", f"positions {config.board} {counts}"] if config.board in SOLVED else []
+            self._later = Compiling(["search", *solved], niceness=BESIDE)
 
     def begin(self, phase: Phase) -> None:
-        """Wait for self-play's kernels; those of evaluation, which the first rank alone needs, begin beside them."""
-        if self._config.evaluation.every_epochs and ranks().writes:
-            solved = ["solver", "positions"] if self._config.board in SOLVED else []
-            self._later = Compiling(["search", *solved], niceness=BESIDE)
         self._first.wait(shown_in(phase))
 
     def set_up(self, profile: DeviceProfile) -> int:

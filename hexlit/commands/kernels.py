@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexlit.cluster.lifeline import Child, end_with_parent
+from hexlit.files import cache_folder
 from hexlit.hex.jit import is_compiled, mark_compiled
 from hexlit.reporting.quantities import format_duration
 
@@ -43,9 +44,9 @@ class Compiling:
     """
 
     def __init__(self, names: Iterable[str], *, niceness: int = 0) -> None:
-        """Start to compile the sets `names` of `SETS`, one after the other."""
+        """Start to compile the sets `names` of `SETS`, one after the other; numbers for one may follow its name."""
         self.names = [name for name in names if not is_compiled(name)]
-        self.what = " and ".join(SETS[name][0] for name in self.names)
+        self.what = " and ".join(SETS[name.split()[0]][0] for name in self.names)
         self._started = time.monotonic()
         self._ended = math.inf if self.names else self._started
         if self.names:
@@ -137,11 +138,14 @@ def compile_solver() -> None:
     copy(new_table(16), new_table(32))  # for longer searches
 
 
-def compile_positions() -> None:
-    """Kernels of the games that solved positions come from."""
-    from hexlit.arena.positions import game_positions
+def compile_positions(size: int = 3, positions: int = 1, quick: int = 1, games: int = 12, seed: int = 0) -> None:
+    """Solve the positions of `EvaluationConfig`, which need kernels of their own, and keep them."""
+    from hexlit.arena.positions import game_positions, random_positions
 
-    game_positions(3, 12, 0)
+    cache = cache_folder() / "truth"
+    random_positions(size, quick, seed + 1, cache)
+    game_positions(size, games, seed, cache)
+    random_positions(size, positions, seed, cache)
 
 
 def compile_player(name: str, **settings: int) -> None:
@@ -151,11 +155,11 @@ def compile_player(name: str, **settings: int) -> None:
     getattr(baselines, name)(**settings).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
-SETS: dict[str, tuple[str, Callable[[], None]]] = {
+SETS: dict[str, tuple[str, Callable[..., None]]] = {
     "selfplay": ("self-play", compile_selfplay),
     "search": ("search", compile_search),
     "solver": ("the exact solver", compile_solver),
-    "positions": ("games to measure on", compile_positions),
+    "positions": ("positions to measure on", compile_positions),
     "two_distance": ("two-distance", partial(compile_player, "TwoDistancePlayer", depth=2)),
     "rollouts": ("rollouts", partial(compile_player, "RolloutPlayer", simulations=2)),
 }
@@ -174,7 +178,8 @@ def main(names: Sequence[str]) -> None:
     """Compile the sets `names`, one after the other."""
     end_with_parent()
     for name in names:
-        SETS[name][1]()
+        own, *numbers = name.split()
+        SETS[own][1](*map(int, numbers))
         mark_compiled(name)
 
 
