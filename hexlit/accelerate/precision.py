@@ -1,11 +1,13 @@
 """The number formats that a device computes in, and the choice among them."""
 
 import platform
+import time
 from functools import partial
 
 import torch
 
 from hexlit.accelerate.autotune_cache import cached_choice, timed_in_turn
+from hexlit.accelerate.threads import torch_threads
 from hexlit.errors import UsageError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -41,10 +43,11 @@ def cpu_prefers_bf16() -> bool:
 
 
 def seconds_of_formats() -> dict[str, float]:
-    """Seconds of a product of two matrices on the CPU, by format: `bf16` and `fp32`."""
-    with torch.inference_mode():
+    """Seconds of a product of two matrices on one thread of the CPU, by format: `bf16` and `fp32`."""
+    with torch.inference_mode(), torch_threads(1):
         matrices = {name: torch.ones(PRODUCT, PRODUCT, dtype=DTYPES[name]) for name in ("bf16", "fp32")}
-        times = timed_in_turn({name: partial(torch.matmul, one, one) for name, one in matrices.items()})
+        products = {name: partial(torch.matmul, one, one) for name, one in matrices.items()}
+        times = timed_in_turn(products, time.process_time)  # which other programs lengthen little
     return {name: min(seconds) for name, seconds in times.items()}
 
 

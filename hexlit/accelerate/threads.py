@@ -17,9 +17,6 @@ from hexlit.accelerate.autotune_cache import cached_choice, timed_in_turn
 MEASURED_SECONDS = 1.0
 """Length of the measurement."""
 
-LONG_ENOUGH = 0.05
-"""Seconds of a step that the choice is measured by, or more."""
-
 BUSY = "import os, sys\nos.nice(5)\nwhile os.getppid() == int(sys.argv[1]): pass"
 """Program of a busy process: it ends with the one that started it."""
 
@@ -44,10 +41,10 @@ def ways_of_step(most: int, kernels: Sequence[str], *, fixed: bool) -> dict[str,
 def worth_measuring(step: Callable[[int], object], most: int) -> int:
     """Examples, up to `most`, that `step` needs some time for, so that measuring it tells of larger batches."""
     count, seconds = min(16, most), 0.0
-    while count < most and seconds < LONG_ENOUGH:
-        count, started = min(2 * count, most), time.perf_counter()
+    while count < most and seconds < 0.05:
+        count, started = min(2 * count, most), time.process_time()
         step(count)
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
     return count
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BESIDE = 10
+BESIDE = 19
 """Niceness of a process that compiles during self-play."""
 
 
