@@ -46,8 +46,8 @@ def seconds_of_formats() -> dict[str, float]:
     """Seconds of a product of two matrices on one thread of the CPU, by format: `bf16` and `fp32`."""
     with torch.inference_mode(), torch_threads(1):
         matrices = {name: torch.ones(PRODUCT, PRODUCT, dtype=DTYPES[name]) for name in ("bf16", "fp32")}
-        products = {name: partial(torch.matmul, one, one) for name, one in matrices.items()}
-        times = timed_in_turn(products, time.process_time)  # which other programs lengthen little
+        # Other programs lengthen the computing time little.
+        times = timed_in_turn({name: partial(torch.matmul, x, x) for name, x in matrices.items()}, time.process_time)
     return {name: min(seconds) for name, seconds in times.items()}
 
 

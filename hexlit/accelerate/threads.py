@@ -78,7 +78,6 @@ def keep_freed_memory() -> None:
     It would return the activations of each step to the system, and take them again with thousands of page faults: a
     sixth of a small network's step.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
-        mallopt(-3, 2**25)  # M_MMAP_THRESHOLD
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda parameter, value: 0)
+    mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD

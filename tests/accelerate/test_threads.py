@@ -1,9 +1,10 @@
 """The fastest way to compute a step."""
 
+import itertools
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +22,16 @@ def test_powers_of_two_and_all_threads_are_tried_with_all_kernels() -> None:
     assert list(ways_of_step(3, ["x", "y"], fixed=True)) == ["3 x", "3 y"]
 
 
-def busy_for(seconds: float) -> None:
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-
-
-def test_a_step_is_measured_by_as_many_examples_as_take_some_time() -> None:
-    assert worth_measuring(lambda count: busy_for(0.001 * count), 1000) == 64
-    assert worth_measuring(lambda count: None, 4) == 4
-
-
 def test_threads_are_those_of_the_block_and_come_back_after_an_error() -> None:
     before = torch.get_num_threads()
-    with suppress(KeyError), torch_threads(before + 1):
-        assert torch.get_num_threads() == before + 1
-        raise KeyError
+    with pytest.raises(KeyError, match=str(before + 1)), torch_threads(before + 1):
+        raise KeyError(torch.get_num_threads())
     assert torch.get_num_threads() == before
+
+
+def test_a_step_is_measured_by_as_many_examples_as_take_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.process_time", partial(next, itertools.count(0, 0.06)))
+    assert worth_measuring(lambda count: None, 100) == 32
 
 
 @pytest.mark.row("G1")
@@ -69,6 +63,5 @@ def test_a_busy_process_ends_with_the_one_that_started_it() -> None:
 
 
 def test_freed_memory_is_kept_without_harm_where_there_is_no_such_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_freed_memory()
     monkeypatch.setattr("ctypes.CDLL", lambda name: object())
     keep_freed_memory()
