@@ -36,10 +36,10 @@ def test_a_measurement_that_may_prove_takes_few_positions_until_they_come_near()
     proof = ProofConfig(enabled=True)
     config = EvaluationConfig(simulations=2, positions=60, quick_positions=40, game_positions=12, proof=proof)
     strength = Strength(config, SearchConfig(), size=4, swap=False, batch=64)
-    far = strength.measure(UniformEvaluator(), final=False)  # type: ignore[arg-type]
-    near = strength.measure(Oracle(4), final=False)  # type: ignore[arg-type]
+    far = strength.measure(UniformEvaluator(), final=False)
+    near = strength.measure(Oracle(4), final=False)
     assert (far["positions"], near["positions"]) == (8, 40)
-    assert strength.measure(UniformEvaluator(), final=True)["positions"] == 60  # type: ignore[arg-type]
+    assert strength.measure(UniformEvaluator(), final=True)["positions"] == 60
 
 
 def test_the_value_alone_and_positions_from_games_get_full_marks_for_perfect_knowledge() -> None:
