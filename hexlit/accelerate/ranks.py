@@ -104,7 +104,7 @@ def ranks(environment: Mapping[str, str] = os.environ) -> Ranks:
     if machines > 1 and "MASTER_ADDR" not in environment:
         from lightning.fabric.plugins.environments.slurm import SLURMEnvironment  # takes seconds
 
-        address = SLURMEnvironment.resolve_root_node_address(environment["SLURM_STEP_NODELIST"])
+        address = SLURMEnvironment.resolve_root_node_address(environment.get("SLURM_STEP_NODELIST", address))
     return Ranks(
         rank=number("SLURM_PROCID", 0),
         size=size,
