@@ -71,7 +71,7 @@ IMPORT_NAMES = {
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 CODE_LINES = {
-    "commands": 3391,
+    "commands": 3397,
     "tuning": 2599,
     "reporting": 2597,
     "hex": 3398,

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "requirements.md"
-ROW = re.compile(r"^\| ([A-F][1-9]\d?) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([A-G][1-9]\d?) \| (.+) \|$", re.MULTILINE)
 COMMAND = re.compile(r"`(hexlit|pytest) [^`]+`")
 
 

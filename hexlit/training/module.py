@@ -139,7 +139,7 @@ class TrainedModule(L.LightningModule):
         self.to(self.profile.device)
         if self.device.type == "cpu":
             with unchanged(self.net):
-                self._choose_step()
+                self._in_memory(self._choose_step, self.micro_batch)
         if not self.profile.compile:
             return None
 

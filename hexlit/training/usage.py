@@ -90,8 +90,8 @@ class StepClock(L.Callback):
         # The first epoch of a session loads compiled code with its first batch.
         if self._warm and not self._warned and slow:
             self._warned = True
-            share, advice = 100 * float(row["load_share"]), "see accelerator.workers"
-            log.warning("epoch %d spent %.0f%% of its time waiting for data; %s", row["epoch"], share, advice)
+            share = f"{float(row['load_share']):.0%}"
+            log.warning("epoch %d spent %s of its time waiting for data; see accelerator.workers", row["epoch"], share)
         self._warm = True
 
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
