@@ -348,7 +348,7 @@ def describe_device(profile: DeviceProfile, module: TrainedModule | None = None)
     name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
     count = profile.devices if isinstance(profile.devices, int) else len(profile.devices)
     several = f"{count} x " if count > 1 else ""
-    own = "" if module is None or kind != "cpu" else f" by {module.kernels_in_use} on {module.threads}"
+    own = "" if module is None or kind != "cpu" else f" by {module.kernels_in_use}, threads {module.threads}"
     return f"{several}{kind} ({name}, {profile.threads} threads), training {profile.precision}{own}"
 
 
