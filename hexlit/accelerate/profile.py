@@ -86,9 +86,12 @@ class DeviceProfile:
     others: tuple[torch.device, ...] = ()
     """Visible devices of the same type without training by the run; with several ranks, this rank's share."""
 
-    def share(self, workers: int) -> "DeviceProfile":
-        """The part of each of `workers` processes (0 counts as one), with at least one thread."""
-        return replace(self, threads=max(1, self.threads // max(1, workers)))
+    def share(self, workers: int, *, beside: bool = False) -> "DeviceProfile":
+        """The part of each of `workers` processes (0 counts as one), with at least one thread.
+
+        A single one leaves a thread to a training `beside` it.
+        """
+        return replace(self, threads=max(1, min(self.threads // max(1, workers), self.threads - beside)))
 
     def on(self, device: torch.device, share: float) -> "DeviceProfile":
         """The same on another `device` of this type, with this `share` of the memory cap; others have the rest."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.strength import Strength, evaluation_batch, proof_of
-from hexlit.commands.kernels import BESIDE, Compiling
+from hexlit.commands.kernels import BESIDE, Beginning, Compiling
 from hexlit.files import cache_folder
 from hexlit.hex.openings import SOLVED
 from hexlit.search.evaluator import Evaluator
@@ -18,9 +18,9 @@ from hexlit.tasks.hex.task import HexTask
 from hexlit.training.phases import Phase, PhaseClock
 
 
-def make(config: HexTrainConfig, console: Console, compiling: Compiling) -> HexTask:
-    """The task; the first kernels are `compiling`."""
-    return HexTask(config, console, MeasuredStrength(config, compiling))
+def make(config: HexTrainConfig, console: Console, begun: Beginning) -> HexTask:
+    """The task; its first kernels and its players are `begun`."""
+    return HexTask(config, console, MeasuredStrength(config, begun), begun.players)
 
 
 class MeasuredStrength:

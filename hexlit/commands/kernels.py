@@ -26,8 +26,10 @@ from hexlit.hex.jit import is_compiled, mark_compiled
 from hexlit.reporting.quantities import format_duration
 
 if TYPE_CHECKING:
+    from hexlit.accelerate.profile import DeviceProfile
     from hexlit.arena.player_spec import PlayerSpec
     from hexlit.tasks.hex.config import HexTrainConfig
+    from hexlit.tasks.hex.playing import Players
 
 log = logging.getLogger(__name__)
 
@@ -92,9 +94,25 @@ class Compiling:
                 log.warning("compiling in a process of its own failed (exit code %d): it is done where needed", code)
 
 
-def of_run(settings: "HexTrainConfig") -> Compiling:
-    """Start to compile the kernels that the run needs first, before the import of torch."""
-    return Compiling(["selfplay"] if settings.data.source == "selfplay" else [])
+class Beginning(Compiling):
+    """What a run begins before slow imports: the kernels it needs first, and then its players.
+
+    Attributes:
+        players: of self-play, once they have started.
+    """
+
+    def __init__(self, settings: "HexTrainConfig") -> None:
+        """Start to compile, before the import of torch."""
+        self._settings = settings
+        self.players: Players | None = None
+        super().__init__(["selfplay"] if settings.data.source == "selfplay" else [])
+
+    def start(self, profile: "DeviceProfile") -> None:
+        """Start the players, before the import of Lightning."""
+        if self._settings.data.source == "selfplay":
+            from hexlit.tasks.hex.playing import make_players
+
+            self.players = make_players(self._settings, profile)
 
 
 def of_players(specs: "Iterable[PlayerSpec]") -> list[str]:

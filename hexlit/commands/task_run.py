@@ -42,12 +42,15 @@ def train_task(
     say = partial(console.print, soft_wrap=True, highlight=False, markup=False)
     with Waiting(title, "loading PyTorch", status, console=console) as waiting:
         from hexlit.accelerate.profile import build_profile
+
+        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=options.trial)
+        for one in begun:
+            getattr(one, "start", lambda profile: None)(profile)
         from hexlit.reporting.progress import TrainingProgress
         from hexlit.training.run import HasEndedError, run
 
         waiting.what = "setting up"
         task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
-        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=options.trial)
         tags = dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])
         callbacks = [*options.callbacks, *_own_callbacks(settings)]
 

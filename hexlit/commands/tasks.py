@@ -27,7 +27,7 @@ class TaskEntry:
     """Makes the task: `make(settings, console)`, or `make(settings, console, begun)` with a `prelude`."""
     prelude: str | None = None
     """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a method `status()`, its
-    few words are shown meanwhile."""
+    few words are shown meanwhile; a method `start(profile)` is called before the import of Lightning."""
     predict: str | None = None
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns text to print."""
     predict_text: str | None = None
@@ -52,7 +52,7 @@ TASKS = {
     "hex": TaskEntry(
         settings="hexlit.tasks.hex.config:HexTrainConfig",
         make="hexlit.commands.hex_task:make",
-        prelude="hexlit.commands.kernels:of_run",
+        prelude="hexlit.commands.kernels:Beginning",
         evaluate="hexlit.commands.strength:evaluate",
         report="hexlit.tasks.hex.report:report_sections",
     ),

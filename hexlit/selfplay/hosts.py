@@ -38,18 +38,18 @@ class EvaluatorHost:
 
     def __init__(self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
         """The evaluator, for `batch` positions a call, is made when the first weights come."""
-        self._net = build_net(net).eval()
+        self.net = build_net(net).eval()
         self._settings: dict[str, Any] = {"size": size, "swap": swap, "batch": batch, "profile": profile}
         self._evaluator: NetworkEvaluator | None = None
 
     def refreshed(self, weights: Weights) -> NetworkEvaluator:
         """The evaluator with the network's state `weights`."""
         # Copied: arrays from another process may be read-only memory.
-        self._net.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+        self.net.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
         if self._evaluator is None:
-            self._evaluator = NetworkEvaluator(self._net, **self._settings)
+            self._evaluator = NetworkEvaluator(self.net, **self._settings)
         else:
-            self._evaluator.refresh(self._net)
+            self._evaluator.refresh(self.net)
         return self._evaluator
 
     @property
@@ -71,7 +71,7 @@ class HostMaker:
     """The profile of this machine; or the settings for one whose hardware is unknown, which finds its own profile."""
 
     def __call__(self) -> EvaluatorHost:
-        """Set the threads of this process, and make the host.
+        """Set the threads of this process, make the host, and compile or load its evaluator's kernels.
 
         Raises:
             UsageError: another machine lacks the requested hardware, or the package of the network's block; the message
@@ -81,7 +81,9 @@ class HostMaker:
         use_threads(profile.threads)
         profile.apply()
         try:
-            return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile)
+            host = EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=profile)
+            host.refreshed(weights_of(host.net))
+            return host
         except BlockError as error:
             raise UsageError(f"on {platform.node()}: {error}") from None
 

@@ -68,7 +68,8 @@ def placement_of(
 
     Ranks on the cpu share it, so that their calls together are no larger than those of one.
 
-    A cpu has one process per thread. The time of its calls is proportional to their rows, so small ones lose nothing.
+    A cpu has one process per thread, less one if training goes on meanwhile: the two would take turns on a core and empty
+    its caches. The time of its calls is proportional to their rows, so small ones lose nothing.
     cuda and mps have one process: `games` belongs to the recipe, and more processes would only cut the calls into
     smaller ones, each hardly faster. One process is enough to grow the trees and continue the games while the learner
     trains; the system shares the device between the two.
@@ -82,7 +83,8 @@ def placement_of(
     if config.devices == "others" and not others:
         raise UsageError(f"selfplay.devices=others: training on {device} leaves no other device of this machine")
     devices = tuple(others) if config.devices == "others" else ()
-    usual = min(threads, MOST_WORKERS) if device == "cpu" else max(1, len(devices))
+    own = min(max(1, threads - (config.ahead is not False)), MOST_WORKERS)
+    usual = own if device == "cpu" else max(1, len(devices))
     workers = min(usual if config.workers is None else config.workers, max(1, config.games // ranks))
     ahead = workers > 0 if config.ahead is None else config.ahead
     return Placement(

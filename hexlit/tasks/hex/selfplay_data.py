@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -13,17 +12,13 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.collectives import all_gather, broadcast
 from hexlit.accelerate.loaders import make_loader
-from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.ranks import Ranks, ranks
-from hexlit.errors import UsageError
+from hexlit.accelerate.ranks import ranks
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import REPLY
-from hexlit.selfplay.actor import GamesSettings, SelfPlayCounts
+from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.hosts import HostMaker, Weights, as_arrays, as_tensors, elsewhere_from, weights_of
-from hexlit.selfplay.placement import Placement, placement_of
-from hexlit.selfplay.players import PlayerSettings, SelfPlayer, make_player
+from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors, weights_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
@@ -31,6 +26,7 @@ from hexlit.selfplay.window import ReplayWindow, WindowSettings
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
+from hexlit.tasks.hex.playing import Players, make_players
 from hexlit.training.phases import Phase
 from hexlit.training.task import Session
 
@@ -59,8 +55,10 @@ class SelfPlayDataModule(HexDataModule):
     `selfplay.versions_behind` epochs.
     """
 
-    def __init__(self, config: HexTrainConfig, session: Session, others: GameRows | None = None) -> None:
-        """Games of `config`, saved in the folder of `session`.
+    def __init__(
+        self, config: HexTrainConfig, session: Session, others: GameRows | None = None, players: Players | None = None
+    ) -> None:
+        """Games of `config` by `players`, by default its own, saved in the folder of `session`.
 
         A share `data.mix_share` of every batch comes from `others`, recorded games; the number of batches stays.
         """
@@ -71,7 +69,7 @@ class SelfPlayDataModule(HexDataModule):
         self.profile = session.profile
         self.clock = session.clock
         self.ranks = ranks()
-        self.players = make_players(config, self.profile, self.ranks)
+        self.players = players or make_players(config, self.profile)
         self.memory_share = self.players.memory_share
         self.busy_beside = self.players.placement.workers if self.players.placement.ahead else 0
         self.store = GameStore(session.folder / "games") if self.ranks.writes else None
@@ -213,44 +211,3 @@ class SelfPlayDataModule(HexDataModule):
 
     def teardown(self, stage: str) -> None:
         self.close()
-
-
-@dataclass(frozen=True)
-class Players:
-    """The player of this process, and where it plays."""
-
-    player: SelfPlayer
-    placement: Placement
-    devices: tuple[str, ...]
-    """Devices of the playing processes, in turn; types of devices on a cluster."""
-    memory_share: float
-    """The learner's share of its device's memory cap; the players there have the rest."""
-
-
-def make_players(config: HexTrainConfig, profile: DeviceProfile, own: Ranks) -> Players:
-    """Start the players of the rank `own`: on this machine, or on the cluster of `selfplay.where=ray`.
-
-    Each host of a cluster follows the run's settings for the hardware as far as it can.
-    """
-    selfplay, ray = config.selfplay, config.ray
-    on_cluster = selfplay.where == "ray"
-    device = ray.device if on_cluster else profile.device.type
-    placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
-    groups, rows = placement.cut(selfplay.games, own.size)
-    part = {"groups": groups, "part": own.rank, "parts": own.size}
-    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
-    if on_cluster:
-        if own.several:
-            raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
-        from hexlit.selfplay.cluster import RayPlayers
-
-        elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
-        there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
-        return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
-    devices = placement.devices or (str(profile.device),)
-    share, (learners, each) = profile.share(placement.workers), placement.memory_shares
-    makers = tuple(
-        HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
-    )
-    player = make_player(PlayerSettings(settings, makers[0], makers), placement.workers)
-    return Players(player, placement, devices, learners)

@@ -32,6 +32,7 @@ from hexlit.tasks.hex.checkpoint import load_network, network_file
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
+from hexlit.tasks.hex.playing import Players
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.supervised import ShownTask
 from hexlit.tracking.identity import Identity
@@ -107,11 +108,14 @@ class HexTask(ShownTask):
     module: HexModule
     data: HexDataModule
 
-    def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels) -> None:
-        """Output goes to `console`."""
+    def __init__(
+        self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels, players: Players | None = None
+    ) -> None:
+        """Output goes to `console`; `players` of self-play may have been started."""
         super().__init__(config, console)
         self._strength = strength
-        self._closing: list[StrengthAndKernels | HexDataModule] = [strength]
+        self._players = players
+        self._closing: list[Any] = [strength, *([players.player] if players else [])]
 
     def set_up(self, session: Session) -> None:
         config, profile = self.config, session.profile
@@ -121,7 +125,7 @@ class HexTask(ShownTask):
         self.module = HexModule(config, profile)
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
-        self.data = make_data(config, session, self.console)
+        self.data = make_data(config, session, self.console, self._players)
         self.module.busy_beside = self.data.busy_beside
         self._closing.append(self.data)
         profile.on(profile.device, self.data.memory_share).apply()
@@ -239,7 +243,9 @@ class HexTask(ShownTask):
             one.close()
 
 
-def make_data(config: HexTrainConfig, session: Session, console: Console) -> HexDataModule:
+def make_data(
+    config: HexTrainConfig, session: Session, console: Console, players: Players | None = None
+) -> HexDataModule:
     """The data of a run: its own games, recorded ones, or both; the account of recorded ones goes to `console`."""
     others = None
     if config.data.path is not None:
@@ -253,7 +259,7 @@ def make_data(config: HexTrainConfig, session: Session, console: Console) -> Hex
         if trains_on_games:
             return recorded
         others = recorded.training
-    return SelfPlayDataModule(config, session, others)
+    return SelfPlayDataModule(config, session, others, players)
 
 
 class RatingPhase(L.Callback):

@@ -1,0 +1,58 @@
+"""Where the games of a run are played: the placement of its players, and their start.
+
+It imports no Lightning: players start, and compile what they need, while the learner's process imports it.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
+from hexlit.errors import UsageError
+from hexlit.selfplay.actor import GamesSettings
+from hexlit.selfplay.hosts import HostMaker, elsewhere_from
+from hexlit.selfplay.placement import Placement, placement_of
+from hexlit.selfplay.players import PlayerSettings, SelfPlayer, make_player
+from hexlit.tasks.hex.config import HexTrainConfig
+
+
+@dataclass(frozen=True)
+class Players:
+    """The player of this process, and where it plays."""
+
+    player: SelfPlayer
+    placement: Placement
+    devices: tuple[str, ...]
+    """Devices of the playing processes, in turn; types of devices on a cluster."""
+    memory_share: float
+    """The learner's share of its device's memory cap; the players there have the rest."""
+
+
+def make_players(config: HexTrainConfig, profile: DeviceProfile) -> Players:
+    """Start the players of this rank: on this machine, or on the cluster of `selfplay.where=ray`.
+
+    Each host of a cluster follows the run's settings for the hardware as far as it can.
+    """
+    selfplay, ray, own = config.selfplay, config.ray, ranks()
+    on_cluster = selfplay.where == "ray"
+    device = ray.device if on_cluster else profile.device.type
+    placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
+    groups, rows = placement.cut(selfplay.games, own.size)
+    part = {"groups": groups, "part": own.rank, "parts": own.size}
+    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
+    if on_cluster:
+        if own.several:
+            raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
+        from hexlit.selfplay.cluster import RayPlayers
+
+        elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
+        there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
+        return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
+    devices = placement.devices or (str(profile.device),)
+    share, (learners, each) = profile.share(placement.workers, beside=placement.ahead > 0), placement.memory_shares
+    makers = tuple(
+        HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
+    )
+    player = make_player(PlayerSettings(settings, makers[0], makers), placement.workers)
+    return Players(player, placement, devices, learners)
