@@ -20,7 +20,7 @@ from hexlit.training.phases import Phase, PhaseClock
 
 def make(config: HexTrainConfig, console: Console, begun: Beginning) -> HexTask:
     """The task; its first kernels and its players are `begun`."""
-    return HexTask(config, console, MeasuredStrength(config, begun), begun.players)
+    return HexTask(config, console, MeasuredStrength(config, begun))
 
 
 class MeasuredStrength:
@@ -29,10 +29,10 @@ class MeasuredStrength:
     The first rank alone needs those of evaluation.
     """
 
-    def __init__(self, config: HexTrainConfig, first: Compiling) -> None:
-        """`first` is compiling the kernels of self-play."""
+    def __init__(self, config: HexTrainConfig, first: Beginning) -> None:
+        """`first` is compiling the kernels of self-play, and has started its players."""
         self._config = config
-        self._first = first
+        self._first, self.players = first, first.players
         self._later = Compiling([])
         self._waited, own = 0.0, config.evaluation
         if own.every_epochs and ranks().writes:

@@ -114,6 +114,11 @@ class Beginning(Compiling):
 
             self.players = make_players(self._settings, profile)
 
+    def close(self) -> None:
+        super().close()
+        if self.players is not None:
+            self.players.player.close()
+
 
 def of_players(specs: "Iterable[PlayerSpec]") -> list[str]:
     """The sets of kernels that players call."""

@@ -10,10 +10,11 @@ from hexlit.selfplay.placement import Placement, placement_of
 
 
 @pytest.mark.row("E8")
-@pytest.mark.parametrize(("threads", "workers"), [(1, 1), (2, 2), (6, 6), (64, 8)])
+@pytest.mark.parametrize(("threads", "workers"), [(1, 1), (2, 1), (6, 5), (64, 8)])
 def test_a_cpu_plays_in_processes_of_their_own(threads: int, workers: int) -> None:
     """Other devices have one such process, as more would only cut their calls into pieces."""
     assert placement_of(SelfPlayConfig(), "cpu", threads).workers == workers
+    assert placement_of(SelfPlayConfig(ahead=False), "cpu", threads).workers == min(threads, 8)
     assert placement_of(SelfPlayConfig(), "cuda", threads).workers == 1
     assert placement_of(SelfPlayConfig(), "mps", threads).workers == 1
 

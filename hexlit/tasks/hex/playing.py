@@ -50,7 +50,8 @@ def make_players(config: HexTrainConfig, profile: DeviceProfile) -> Players:
         there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
         return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
     devices = placement.devices or (str(profile.device),)
-    share, (learners, each) = profile.share(placement.workers, beside=placement.ahead > 0), placement.memory_shares
+    share = profile.share(placement.workers, beside=device == "cpu" and placement.ahead > 0)
+    learners, each = placement.memory_shares
     makers = tuple(
         HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
     )

@@ -65,6 +65,9 @@ class StrengthAndKernels(Protocol):
     It is given to the task, as code that learns must not reach the truth.
     """
 
+    players: Players | None
+    """Of self-play, if they have started."""
+
     def begin(self, phase: Phase) -> None:
         """Wait for the kernels of self-play; `phase` shows the progress."""
 
@@ -108,14 +111,11 @@ class HexTask(ShownTask):
     module: HexModule
     data: HexDataModule
 
-    def __init__(
-        self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels, players: Players | None = None
-    ) -> None:
-        """Output goes to `console`; `players` of self-play may have been started."""
+    def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels) -> None:
+        """Output goes to `console`."""
         super().__init__(config, console)
         self._strength = strength
-        self._players = players
-        self._closing: list[Any] = [strength, *([players.player] if players else [])]
+        self._closing: list[StrengthAndKernels | HexDataModule] = [strength]
 
     def set_up(self, session: Session) -> None:
         config, profile = self.config, session.profile
@@ -125,7 +125,7 @@ class HexTask(ShownTask):
         self.module = HexModule(config, profile)
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
-        self.data = make_data(config, session, self.console, self._players)
+        self.data = make_data(config, session, self.console, self._strength.players)
         self.module.busy_beside = self.data.busy_beside
         self._closing.append(self.data)
         profile.on(profile.device, self.data.memory_share).apply()
@@ -243,9 +243,7 @@ class HexTask(ShownTask):
             one.close()
 
 
-def make_data(
-    config: HexTrainConfig, session: Session, console: Console, players: Players | None = None
-) -> HexDataModule:
+def make_data(config: HexTrainConfig, session: Session, console: Console, players: Players | None) -> HexDataModule:
     """The data of a run: its own games, recorded ones, or both; the account of recorded ones goes to `console`."""
     others = None
     if config.data.path is not None:

@@ -17,7 +17,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.nets.tower import build_net
 from hexlit.selfplay.hosts import HostMaker
 from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers
-from hexlit.tasks.hex import selfplay_data
+from hexlit.tasks.hex import playing
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import stand_in
@@ -57,7 +57,7 @@ CARDS = ["cuda:1", "cuda:2", "cuda:3"]
 @pytest.mark.parametrize(
     ("device", "overrides", "devices", "threads", "caps"),
     [
-        ("cpu", ["accelerator.threads=2"], ["cpu"] * 2, [1] * 2, (None, None)),
+        ("cpu", ["accelerator.threads=2"], ["cpu"], [1], (None, None)),
         ("cpu", ["accelerator.threads=16"], ["cpu"] * 8, [2] * 8, (None, None)),
         ("mps", ["accelerator.threads=8", CAP], ["mps"], [8], (4, 4)),
         ("cuda", ["accelerator.threads=8", CAP], ["cuda:0"], [8], (4, 4)),
@@ -77,7 +77,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All are one epoch ahead of the training, wherever they play."""
-    monkeypatch.setattr(selfplay_data, "make_player", Stub)
+    monkeypatch.setattr(playing, "make_player", Stub)
     kind = device.split()[-1]
     cards(4 if device == "4 cuda" else 1, monkeypatch)
     config = recipe(kind, *overrides)
@@ -101,7 +101,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
 def test_every_rank_plays_on_the_card_that_it_trains_on(
     rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selfplay_data, "make_player", Stub)
+    monkeypatch.setattr(playing, "make_player", Stub)
     cards(2, monkeypatch)
     for name, value in Ranks(rank, 2, rank, 2).environment().items():
         monkeypatch.setenv(name, value)
@@ -162,9 +162,9 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     overrides: list[str], least: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Epochs since the network that a game began with; a game that began and ended in one round has the least."""
-    monkeypatch.setattr(selfplay_data, "make_player", with_any_host)
+    monkeypatch.setattr(playing, "make_player", with_any_host)
     stand_in(monkeypatch)
-    monkeypatch.setattr(selfplay_data, "HostMaker", lambda *arguments: AnyHost)
+    monkeypatch.setattr(playing, "HostMaker", lambda *arguments: AnyHost)
     run = session(tmp_path, *overrides)
     seen: list[list[GameRecord]] = []
     try:
@@ -184,7 +184,7 @@ def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Training lasts here until they are all there. No more than one epoch of them waits."""
-    monkeypatch.setattr(selfplay_data, "make_player", with_any_host)
+    monkeypatch.setattr(playing, "make_player", with_any_host)
     run = session(tmp_path, "selfplay.workers=1")
     rounds, kept = run.data.rounds, []
 
