@@ -106,7 +106,7 @@ class ReplayWindow:
         weights = surprise_weights(self._index.surprise, surprise_share) if surprise_share else None
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
-        own = drawn_part(random, self._index, np.arange(len(self._index.ply)), ends - ends_of_others, weights)
+        own = drawn_part(random, self._index, np.arange(self._positions), ends - ends_of_others, weights)
         return Epoch(own) if others is None else Epoch(own, drawn_part(random, *others, ends_of_others))
 
 
@@ -130,14 +130,8 @@ class _Index(NamedTuple):
     """The games of a window as flat arrays: P positions of games with M moves in all."""
 
     size: int
-    moves: NDArray[np.int16]
-    """All moves, `[M]`."""
-    first: NDArray[np.int64]
-    """Index in `moves` of the first move of the position's game, `[P]`."""
-    ply: NDArray[np.int16]
-    """Moves before the position, `[P]`."""
-    may_swap: NDArray[np.bool_]
-    """Whether the mover may swap, `[P]`."""
+    histories: Histories
+    """Of all P positions."""
     policy: NDArray[np.float16] | NDArray[np.float32]
     """Over the board's actions, `[P, A]`."""
     value: NDArray[np.float32]
@@ -157,10 +151,7 @@ class _Index(NamedTuple):
         policy = np.concatenate([record.policies for record in kept])
         return cls(
             size=size,
-            moves=np.concatenate([record.moves for record in kept]),
-            first=first,
-            ply=ply,
-            may_swap=(ply == 1) & swap,
+            histories=Histories(np.concatenate([record.moves for record in kept]), first, ply, (ply == 1) & swap),
             policy=policy,
             value=value_targets(kept, settings.search_value_share, settings.search_value_decay),
             surprise=np.concatenate(
@@ -171,7 +162,8 @@ class _Index(NamedTuple):
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
-        histories = Histories(self.moves, self.first[rows], self.ply[rows], self.may_swap[rows])
+        of = self.histories
+        histories = Histories(of.moves, of.first[rows], of.ply[rows], of.may_swap[rows])
         planes, policy = with_policy(histories, self.size, self.policy[rows].astype(np.float32), turned)
         if self.reply is None:
             return Batch(planes, policy, self.value[rows])
