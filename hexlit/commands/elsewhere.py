@@ -88,9 +88,8 @@ class FarJudge(JudgingPlayer):
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `JudgingPlayer`."""
         parts = [slice(start, start + self._games) for start in range(0, len(cells), self._games)]
-        result = list(self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts))
-        actions, values = ([getattr(part, name) for part in result] for name in ("action", "value"))
-        return Judgement(np.concatenate(actions), np.concatenate(values))
+        result = self._jobs((self._simulations, cells[rows], to_move[rows]) for rows in parts)
+        return Judgement(*map(np.concatenate, zip(*result, strict=True)))
 
 
 @contextmanager

@@ -88,10 +88,9 @@ def show(settings: "GamesConfig", reader: GameReader) -> None:
     record = next(islice(games, settings.game - 1, None), None)
     if record is None:
         raise UsageError(f"game={settings.game}: {reader.games:,} games are there")
-    plies = len(record.moves)
-    ply = plies if settings.ply is None else settings.ply
-    if ply > plies:
-        raise UsageError(f"ply={ply}: the game has {plies} moves")
+    ply = len(record.moves) if settings.ply is None else settings.ply
+    if ply > len(record.moves):
+        raise UsageError(f"ply={ply}: the game has {len(record.moves)} moves")
     message = reader.recorded
     facts = {"event": message.event, "date": message.date} if message else {}
     facts["swap"] = "swap-sides after the first stone" if swap_of(record) == "swap-sides" else ""

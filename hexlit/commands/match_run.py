@@ -84,8 +84,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed,
     with workers_elsewhere(config, tournament, factory) as elsewhere, bar:
         tournament.play(lambda pair: bar.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
-    random = any(spec.label == "random" for spec in specs)
-    anchor = config.anchor or ("random" if random else specs[0].label)
+    anchor = config.anchor or next((spec.label for spec in specs if spec.label == "random"), specs[0].label)
     document = {
         "board": log.size,
         **{name: getattr(config, name) for name in ("seed", "mode", "swap")},

@@ -52,9 +52,8 @@ def shared_by_all(settings: "PlayConfig") -> Shared:
     offers += [one_game_offer(settings, PlayerSpec(kind), title) for kind, title in TITLES.items()]
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
     names = [offer.name for offer in offers]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"players: two are named {name}; add name=NAME to one of them")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"players: two are named {twice[0]}; add name=NAME to one of them")
     return Shared(settings, Roster(offers, settings.search), board, FairLock(), Verdicts(settings.solver_seconds))
 
 
@@ -142,8 +141,7 @@ class TerminalGame:
                     return
         finally:
             self._players.close()
-        winner = self._board.winner or -self._resigned
-        self._say(Text.assemble(NAMES[winner], f" wins{self._how}"))
+        self._say(Text.assemble(NAMES[self._board.winner or -self._resigned], f" wins{self._how}"))
 
     def _resign(self, how: str = " by resignation") -> None:
         self._resigned, self._how = self._board.to_move, how
@@ -163,10 +161,7 @@ class TerminalGame:
             return
         value = "" if result["value"] is None else f"  winning chance {(1 + result['value']) / 2:.0%}"
         self._say(Text.assemble(NAMES[self._board.to_move], f" ({self._against}): {result['move']}{value}"))
-        if result["move"] == "resign":
-            self._resign()
-        else:
-            self._play(result["move"])
+        self._obey([result["move"]])  # a cell, swap-pieces or resign
 
     def _play(self, move: str) -> None:
         self._board.play(parse_cell(move, self._board.size))

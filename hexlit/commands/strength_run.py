@@ -157,13 +157,11 @@ def measure_search(
     settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
     """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
-    size = evaluators.size
+    size, cache = evaluators.size, cache_folder() / "truth"
     how = Thoroughness(min(settings.pairs, most_openings(size, OPENING_PLIES)), settings.seed, games, settings.seconds)
     network = Network(evaluators, size, evaluators.loaded.swap)
     advance("solving positions", 0.0)
-    positions = None
-    if size in LIMITS:
-        positions = game_positions(size, settings.positions, settings.seed, cache_folder() / "truth")
+    positions = game_positions(size, settings.positions, settings.seed, cache) if size in LIMITS else None
     ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
     # A row takes about as long as its own searches plus those of its opponents, if these search.
     efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]

@@ -52,16 +52,14 @@ def train_task(
         waiting.what = "setting up"
         task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
         tags = dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])
-        callbacks = [*options.callbacks, *_own_callbacks(settings)]
+        options = replace(options, callbacks=[*options.callbacks, *_own_callbacks(settings)], tags=list(tags))
 
         def display_from(epoch: int) -> TrainingProgress:
             most, shown = settings.trainer, {"title": title, "console": console, "after": waiting}
             return TrainingProgress(most.max_epochs, max_time=most.max_seconds, first_epoch=epoch, **shown)  # type: ignore[arg-type]
 
         try:
-            summary = run(
-                settings, task, folder, profile, display_from, replace(options, callbacks=callbacks, tags=list(tags))
-            )
+            summary = run(settings, task, folder, profile, display_from, options)
         except HasEndedError as ended:
             reached = ended.args[0].get("strength") or ended.args[0].get("val") or {}
             shown = (f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))

@@ -55,12 +55,11 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     callbacks, facts = [pruning, WandbNotes(trial, pruning)], composed.choices()
     summary = train_task(own, place, RunOptions(callbacks=callbacks, run_name=name, trial=True, facts=facts))
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
-    values = pruning.metrics | figures
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
         rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"
         raise UsageError(f"sweep.monitor={trial.ticket.monitor}: {rule}")
     trial.note(**{name: value for name, value in summary["memory"].items() if value is not None})
-    trial.end_seed(values, pruning.epochs, epochs)
+    trial.end_seed(pruning.metrics | figures, pruning.epochs, epochs)
     if trial.pruned:
         left = time_left(summary, settings.trainer, pruning.epochs, trial.ticket.seeds - number - 1)
         trial.note(saved_seconds=round(left, 3))
@@ -118,6 +117,5 @@ class WandbNotes(L.Callback):
 
 def _note(trainer: L.Trainer, **entries: Mapping[str, Any]) -> None:
     """Write entries into the `config` or the `summary` of the W&B run, if there is one."""
-    rows = wandb_rows(trainer.loggers)
-    if rows is not None:
+    if (rows := wandb_rows(trainer.loggers)) is not None:
         rows.tracked.note(**entries)

@@ -69,11 +69,10 @@ def read_folders(path: Path) -> LabelledTexts:
     for file in sorted(path.glob("*/*.txt")):
         content = file.read_bytes()
         try:
-            text = content.decode("utf-8-sig")
+            texts.append(content.decode("utf-8-sig"))
         except UnicodeDecodeError:
-            text = content.decode("latin-1")
+            texts.append(content.decode("latin-1"))
             latin1 += 1
-        texts.append(text)
         labels.append(file.parent.name)
     if not texts:
         raise UsageError(f"data.path={path}: holds no texts; a folder has a folder of .txt files for each class")
@@ -267,8 +266,7 @@ class LengthBuckets(Sampler[list[int]]):
         order = random.permutation(len(self._lengths))
         pools = [order[begin : begin + POOL * self._batch] for begin in range(0, len(order), POOL * self._batch)]
         batches = [batch for pool in pools for batch in by_length(pool, self._lengths, self._batch)]
-        for number in random.permutation(len(batches)):
-            yield batches[number]
+        return (batches[number] for number in random.permutation(len(batches)))
 
 
 def by_length(rows: NDArray[np.int64], lengths: NDArray[np.int64], batch: int) -> list[list[int]]:

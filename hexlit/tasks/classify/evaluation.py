@@ -165,8 +165,7 @@ def predict_text(checkpoint: Path, text: str) -> str:
         raise UsageError(f"text={text!r}: write the text to classify")
     answers, note = classify(load_classifier(checkpoint), [text])
     shares = {name.removeprefix("p_"): share[0] for name, share in answers.items() if name.startswith("p_")}
-    ordered = sorted(shares.items(), key=lambda one: -one[1])
-    return ", ".join(f"{name} {share:.1%}" for name, share in ordered) + note
+    return ", ".join(f"{name} {share:.1%}" for name, share in sorted(shares.items(), key=lambda one: -one[1])) + note
 
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:

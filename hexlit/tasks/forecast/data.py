@@ -74,8 +74,7 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
             raise ValueError(f"static column {uneven[0]} needs one value in each series")
     except (TypeError, ValueError) as error:  # of pandas too, which names the value
         raise UsageError(f"{key}={path}: {first_line(error)}") from error
-    values = numbers[config.columns].to_numpy()
-    values = np.where(np.isfinite(values), values, np.nan)
+    values = numbers[config.columns].where(np.isfinite).to_numpy()
 
     step = config.step_minutes * 60
     steps = seconds // step
@@ -308,12 +307,9 @@ class Windows(Dataset[ForecastBatch]):
         spec = table.spec
         self._table = table
         origins = np.arange(begin + spec.history - 1, end - max(spec.horizons), stride)
-        gaps = np.cumsum(~table.has_input, 1)
-        gaps = np.concatenate([np.zeros((len(gaps), 1), np.int64), gaps], 1)
+        gaps = np.pad(np.cumsum(~table.has_input, 1), ((0, 0), (1, 0)))
         has_past = gaps[:, origins + 1] == gaps[:, origins + 1 - spec.history]
-        has_future = np.ones_like(has_past)
-        for ahead in spec.horizons:
-            has_future &= table.has_target[:, origins + ahead]
+        has_future = np.all([table.has_target[:, origins + ahead] for ahead in spec.horizons], axis=0)
         self.series, columns = np.nonzero(has_past & has_future)
         self.origin = origins[columns]
         no_target = int((has_past & ~has_future).sum())

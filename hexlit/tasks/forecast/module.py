@@ -194,10 +194,10 @@ class ForecastNet(nn.Module):
     def __init__(self, config: ForecastNetConfig, spec: WindowSpec) -> None:
         """A fresh network of the kind of `config` for windows of `spec`."""
         super().__init__()
-        self.residual = config.residual
+        self.residual, linear = config.residual, config.kind == "linear"
         self.horizons, self.targets = len(spec.horizons), len(spec.targets)
         self.encoder: RecurrentEncoder | TransformerEncoder | TrendEncoder
-        if config.kind == "linear":
+        if linear:
             self.encoder = TrendEncoder(spec.inputs, spec.history, config.trend, config.dropout)
         elif config.kind == "transformer":
             self.encoder = TransformerEncoder(spec.inputs, spec.history, config)
@@ -205,13 +205,11 @@ class ForecastNet(nn.Module):
             self.encoder = RecurrentEncoder(config.kind, spec.inputs, config.units, config.dropout)
         self.embedding = nn.Embedding(len(spec.series), config.embedding) if config.embedding else None
         width = self.encoder.width + config.embedding + len(spec.static_columns) + self.horizons * spec.calendars
-        last = nn.Linear(width if config.kind == "linear" else config.head, self.horizons * self.targets)
+        last = nn.Linear(width if linear else config.head, self.horizons * self.targets)
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
-        if config.kind == "linear":
-            self.head = nn.Sequential(last)
-        else:
-            self.head = nn.Sequential(nn.Linear(width, config.head), nn.ReLU(), nn.Dropout(config.dropout), last)
+        hidden = [] if linear else [nn.Linear(width, config.head), nn.ReLU(), nn.Dropout(config.dropout)]
+        self.head = nn.Sequential(*hidden, last)
 
     def forward(self, history: Tensor, future: Tensor, statics: Tensor, series: Tensor) -> Tensor:
         """Scaled forecasts float32 `[B, P, T]`; the arguments are as in `ForecastBatch`."""

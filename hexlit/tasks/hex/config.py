@@ -12,15 +12,12 @@ from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.settings import Settings, number, one_of
 from hexlit.tasks.run_config import RunConfig
 
-SOURCES = ("selfplay", "games")
-SPLITS = ("game", "opening")
-
 
 @dataclass
 class DataConfig(Settings, section="data"):
     """Training data of an epoch: games of the network's own, recorded games, or both."""
 
-    source: str = one_of(SOURCES, "selfplay")
+    source: str = one_of(("selfplay", "games"), "selfplay")
     """Source of games: `selfplay` (the network plays as it learns) or `games` (recorded; an epoch uses each once)."""
     batch: int = number(512, "[1, inf)")
     """Examples in one optimisation step, on every device; `accelerator.train_batch` overrides it."""
@@ -42,7 +39,7 @@ class DataConfig(Settings, section="data"):
     """Self-play: share of every batch from the games at `path`, without those for validation."""
     validation_share: float = number(0.2, "(0, 1)")
     """Recorded games: share held out for validation after every epoch (of `data=games`)."""
-    split: str = one_of(SPLITS, "game")
+    split: str = one_of(("game", "opening"), "game")
     """Unit of holding out: whole games (`game`), or all games of an opening (`opening`); never positions."""
     split_seed: int = number(42, "[0, inf)")
     """Seed of the choice. It is separate from that of training, so that all runs share one validation set."""

@@ -53,8 +53,7 @@ def fitting_network(size: int) -> str | None:
     The smallest network whose boards reach `size` fits; above all of them, the one with the largest boards.
     """
     there = packaged_by_board()
-    fitting = [name for name in there if size <= largest_board(name)] or there[-1:]
-    return fitting[0] if fitting else None
+    return next((name for name in there if size <= largest_board(name)), there[-1] if there else None)
 
 
 def largest_board(name: str) -> int:

@@ -100,10 +100,9 @@ class HexTask(ShownTask):
         *(Metric(f"selfplay.{name}", axis=True) for name in ("games", "positions")),
         Metric("games.*", "data/*"),
         *(Metric(name, best="min") for name in LOWEST),
-        Metric("val.*_accuracy", best="max"),
         Metric("strength.openings", best=None),
         *(Metric(f"strength.*{name}", best="max") for name in HIGHEST),
-        *(Metric(name, best="max") for name in ("strength.score", "rating.elo")),
+        *(Metric(name, best="max") for name in ("val.*_accuracy", "strength.score", "rating.elo")),
     )
     fresh_data = True
     sections = hex_sections
