@@ -10,15 +10,12 @@ from hexlit.nets.backends import folded_twin
 from hexlit.nets.blocks import ConvNorm, SelfAttention, SqueezeExcitation
 from hexlit.nets.config import ATTENTIONS, NetConfig
 from hexlit.nets.tower import HexNet, build_net
+from tests.nets.test_tower import planes_of
 
 
 def small(**fields: object) -> NetConfig:
     settings = {"channels": 8, "blocks": [1, 2], "policy_channels": 4, "value_channels": 4, "value_hidden": 8} | fields
     return NetConfig(**settings)  # type: ignore[arg-type]
-
-
-def planes_of(batch: int, size: int) -> Tensor:
-    return torch.randint(0, 2, (batch, 5, size, size), generator=torch.Generator().manual_seed(0)).float()
 
 
 def trained_like(config: NetConfig) -> HexNet:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
+from tests.nets.test_tower import planes_of
 
 
 def pair_of(**fields: object) -> tuple[HexNet, HexNet]:
@@ -28,10 +29,6 @@ def step(net: HexNet, planes: Tensor, autocast: bool = False) -> None:
     with torch.autocast(planes.device.type, torch.bfloat16, enabled=autocast):
         output = net(planes)
     (output.policy_logits.float().square().mean() + output.value_logit.float().mean()).backward()
-
-
-def planes_of(batch: int, size: int) -> Tensor:
-    return torch.randint(0, 2, (batch, 5, size, size), generator=torch.Generator().manual_seed(0)).float()
 
 
 def assert_equal(plain: HexNet, checkpointed: HexNet, atol: float) -> None:
