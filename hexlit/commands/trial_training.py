@@ -50,8 +50,7 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     epochs = settings.trainer.max_epochs
     by_budget = settings.sweep.compare_at == "budget"
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
-    parts = place.relative_to(trial.ticket.folder).parts
-    name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *parts])
+    name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *place.relative_to(trial.ticket.folder).parts])
     callbacks, facts = [pruning, WandbNotes(trial, pruning)], composed.choices()
     summary = train_task(own, place, RunOptions(callbacks=callbacks, run_name=name, trial=True, facts=facts))
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
