@@ -66,7 +66,7 @@ def test_the_rate_and_the_comparable_loss_of_every_epoch_are_in_the_metrics(earl
         assert float(row["train.comparable_loss"]) == pytest.approx(0.14 * policy + 0.86 * value, rel=1e-4)
         steps += int(times["steps"])
         cosine = 0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * number / 12))
-        assert float(row["train.lr"]) == pytest.approx(1e-2 * steps / 101 * cosine, rel=1e-4)
+        assert float(row["train.lr"]) == pytest.approx(1.5e-2 * steps / 101 * cosine, rel=1e-4)
 
 
 @pytest.mark.row("C13")

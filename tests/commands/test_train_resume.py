@@ -281,7 +281,7 @@ def test_resuming_a_finished_run_says_what_it_reached_and_changes_nothing(
 @pytest.mark.row("A24")
 @pytest.mark.parametrize(
     ("override", "was"),
-    [("optimizer.lr=1e-5", "optimizer.lr=0.01"), ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0")],
+    [("optimizer.lr=1e-5", "optimizer.lr=0.015"), ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0")],
 )
 def test_what_the_checkpoint_would_overrule_is_refused(
     override: str, was: str, tmp_path_factory: pytest.TempPathFactory

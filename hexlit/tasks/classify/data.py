@@ -266,7 +266,8 @@ class LengthBuckets(Sampler[list[int]]):
         order = random.permutation(len(self._lengths))
         pools = [order[begin : begin + POOL * self._batch] for begin in range(0, len(order), POOL * self._batch)]
         batches = [batch for pool in pools for batch in by_length(pool, self._lengths, self._batch)]
-        return (batches[number] for number in random.permutation(len(batches)))
+        for number in random.permutation(len(batches)):
+            yield batches[number]
 
 
 def by_length(rows: NDArray[np.int64], lengths: NDArray[np.int64], batch: int) -> list[list[int]]:
