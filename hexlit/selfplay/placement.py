@@ -68,8 +68,8 @@ def placement_of(
 
     Ranks on the cpu share it, so that their calls together are no larger than those of one.
 
-    A cpu has one process per thread, less one if training goes on meanwhile: two on a core would empty its caches. The
-    time of its calls is proportional to their rows, so small ones lose nothing.
+    A cpu has one process per thread, less one if training goes on meanwhile: with one more, each step took a quarter
+    longer on two cores. The time of its calls is proportional to their rows, so small ones lose nothing.
 
     cuda and mps have one process: `games` belongs to the recipe, and more processes would only cut the calls into
     smaller ones, each hardly faster. One process is enough to grow the trees and continue the games while the learner

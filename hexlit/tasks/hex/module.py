@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
 from hexlit.nets.config import REPLY
-from hexlit.nets.tower import ILLEGAL, HexNet, NetOutput, build_net, forward_flops, masked_logits, playing_state
+from hexlit.nets.tower import ILLEGAL, HexNet, NetOutput, build_net, masked_logits, playing_state
 from hexlit.nets.winograd import training_obstacle
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.training.module import TrainedModule
@@ -24,10 +24,6 @@ run, so that runs with different `value_weight` are comparable."""
 
 SOFT_POWER = 0.25
 """Power of the soft target: the searched policy to this power separates good from bad among unlikely moves."""
-
-WORTH_COMPILING = 1e9
-"""Operations of a step's forward pass above which other kernels than torch's are tried: they take ten seconds to
-compile, and are faster by the more, the larger the step is."""
 
 WEIGHTLESS = ("dropout",)
 """Settings of a network without influence on its weights."""
@@ -58,9 +54,7 @@ class HexModule(TrainedModule):
         facts = {**shape, "auxiliary": list(self.auxiliary)}
         super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
-        flops = forward_flops(config.net, config.board) * self.micro_batch
-        compiled = flops > WORTH_COMPILING and not training_obstacle()
-        self.kernels = ("torch", "winograd") if compiled else ("torch",)
+        self.kernels = ("torch",) if training_obstacle() else ("torch", "winograd")
         self.size = config.board
         self.actions = config.board**2 + config.swap
         self.policy_weight = config.policy_weight
