@@ -88,14 +88,14 @@ class SolverPlayer(Player):
     so its reach within its limit depends on the positions it was asked about before.
     """
 
-    def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int | None = None) -> None:
+    def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, rows: int | None = None) -> None:
         """For boards of `size` (2 to 8, as the solver); a position is given up after `node_limit` nodes."""
         check_numbers("[1, inf)", node_limit=node_limit)
         check_numbers("[0, inf)", seed=seed)
         self.unsolved = 0
         """Positions that the solver gave up."""
         self.node_limit, self.seed = node_limit, seed
-        self._solver = ExactSolver(size, table_bits)
+        self._solver = ExactSolver(size, rows)
         self._otherwise = TwoDistancePlayer(seed=seed)
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:

@@ -28,9 +28,7 @@ BASELINES: dict[str, Callable[[int, int], Player]] = {
     "rollouts": lambda size, seed: RolloutPlayer(simulations=40, seed=seed),
     "rollouts, one simulation": lambda size, seed: RolloutPlayer(simulations=1, rollouts=5, seed=seed),
     # Where the solver gives up depends on what it has proved before, so it may do so on large boards alone.
-    "solver": lambda size, seed: SolverPlayer(
-        size, seed=seed, table_bits=14, node_limit=100 if size > 5 else 1_000_000
-    ),
+    "solver": lambda size, seed: SolverPlayer(size, seed=seed, rows=1 << 14, node_limit=100 if size > 5 else 1_000_000),
 }
 
 
@@ -171,7 +169,7 @@ def test_rollouts_beat_chance() -> None:
 @pytest.mark.parametrize("size", [4, 5])
 def test_the_solver_keeps_every_win_and_plays_every_winning_move(size: int) -> None:
     known = won_positions(size, 30, seed=4, min_stones=size)
-    player = SolverPlayer(size, table_bits=16)
+    player = SolverPlayer(size, rows=1 << 16)
     moves = player.choose(known.cells, known.to_move)
     assert known.winning_moves[np.arange(30), moves].all()
     assert player.unsolved == 0
@@ -181,7 +179,7 @@ def test_the_solver_keeps_every_win_and_plays_every_winning_move(size: int) -> N
         if 2 <= wins.sum() <= 6 and not wins_at_once(known.cells[row], int(known.to_move[row]))
     )
     position, to_move = known.cells[row : row + 1], known.to_move[row : row + 1]
-    chosen = {int(SolverPlayer(size, seed=seed, table_bits=10).choose(position, to_move)[0]) for seed in range(60)}
+    chosen = {int(SolverPlayer(size, seed=seed, rows=1 << 10).choose(position, to_move)[0]) for seed in range(60)}
     assert chosen == set(np.flatnonzero(known.winning_moves[row]).tolist())
 
 
@@ -189,7 +187,7 @@ def test_the_solver_counts_and_tells_what_it_gave_up(caplog: pytest.LogCaptureFi
     cells, to_move = np.zeros((3, 36), np.int8), np.ones(3, np.int8)
     cells[1, 14], cells[2, 15] = 1, 1
     to_move[1:] = -1
-    player = SolverPlayer(6, node_limit=1, table_bits=10)
+    player = SolverPlayer(6, node_limit=1, rows=1 << 10)
     with caplog.at_level(logging.WARNING):
         moves = player.choose(cells, to_move)
     assert np.array_equal(moves, TwoDistancePlayer().choose(cells, to_move))
@@ -206,8 +204,8 @@ def first_stones(size: int) -> NDArray[np.int8]:
 @pytest.mark.parametrize("size", [3, 4])
 def test_the_solver_takes_every_winning_first_stone_and_no_other(size: int) -> None:
     """E5: and keeps the win that White has after a losing one."""
-    cells, solver = first_stones(size), ExactSolver(size, table_bits=14)
-    replies = SolverPlayer(size, table_bits=14).reply(cells)
+    cells, solver = first_stones(size), ExactSolver(size, rows=1 << 14)
+    replies = SolverPlayer(size, rows=1 << 14).reply(cells)
     assert np.array_equal(replies == size * size, solved_openings(size))
     for board, move in zip(cells, replies.tolist(), strict=True):
         if move != size * size:
@@ -230,7 +228,7 @@ def test_the_others_take_the_first_stone_where_their_own_values_say_so(player: P
 
 def test_a_solver_that_gives_up_swaps_as_two_distance_judges(caplog: pytest.LogCaptureFixture) -> None:
     cells = first_stones(6)
-    player = SolverPlayer(6, node_limit=1, seed=2, table_bits=14)
+    player = SolverPlayer(6, node_limit=1, seed=2, rows=1 << 14)
     assert np.array_equal(player.reply(cells), TwoDistancePlayer(seed=2).reply(cells))
     assert player.unsolved == 36
     assert "the solver gives up" in caplog.text

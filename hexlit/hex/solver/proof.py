@@ -10,6 +10,13 @@ mover has lost, and the union of the carriers proves it.
 Cells that cannot matter are filled in first (`hexlit.hex.solver.moves`); only filled positions are searched and
 remembered. Adding the cells that the winner captured turns a carrier into one of the position itself.
 
+A carrier proves more than its position: the same stones win wherever its cells are free of the other side. So a
+position that is new is first compared with the carriers known for the stones of either side.
+
+Threads search the same position with one table. Each sees the paths of the others, keeps away from the moves that they
+are searching where others are about as good, and leaves a position that another has solved, as in Pawlewicz and
+Hayward, "Scalable parallel DFPN search" (2013).
+
 Boards are words as in `hexlit.hex.solver.bitboard`, always in the mover's frame: `own` connects top to bottom, and the
 position after a move is seen with row and column exchanged.
 """
@@ -20,133 +27,32 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.jit import inline, uncounted_kernel
-from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, STRIDE, ZERO, Words, count, rotate, transpose
+from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
-from hexlit.hex.solver.moves import LAYERS, Edges, edges, fill_in, inferior_moves, order
-
-LOST, WON, UNSOLVED = 0, 1, 2  # for the player to move
-
-INFINITE = (1 << 22) - 1
-"""Proof and disproof numbers are below this."""
-
-# The value column holds 1 + state in two bits, and both numbers in 22 bits each; 0 is an empty row.
-_OWN, _OPP, _VALUE, _CELLS, _PROOF, _COST, COLUMNS = 0, 1, 2, 3, 4, 5, 6
-_PROBES = 4  # neighbouring rows that a position may stand in
-_STATE, _NUMBER = np.uint64(3), np.uint64(INFINITE)
-_PHI_AT, _DELTA_AT = np.uint64(2), np.uint64(24)
-
-_HASH_A = np.uint64(0x9E3779B97F4A7C15)
-_HASH_B = np.uint64(0xC2B2AE3D27D4EB4F)
-_S29, _S32 = np.uint64(29), np.uint64(32)
-_BUCKET = np.uint64(_PROBES)
-
-
-class Knowledge(NamedTuple):
-    """Knowledge of a position."""
-
-    state: int
-    """LOST, WON or UNSOLVED."""
-    phi: int
-    """The proof number (UNSOLVED): least number of positions still to be proved for the mover to win."""
-    delta: int
-    """The disproof number: the same for the mover to lose."""
-    cells: np.uint64
-    """If solved, the carrier of the winner's strategy; else the moves that are not refuted."""
-    proof: np.uint64
-    """If UNSOLVED, the union of the carriers that refute the other moves."""
-
-
-def new_table(rows: int) -> Words:
-    """An empty table; `rows` is a power of two, at least 16."""
-    return np.zeros((rows, COLUMNS), np.uint64)
-
-
-@uncounted_kernel
-def solved(state: int, carrier: np.uint64) -> Knowledge:
-    """Knowledge of a won or lost position, with the winner's `carrier`."""
-    return Knowledge(state, 0, 0, carrier, ZERO)
-
-
-@uncounted_kernel
-def _first_row(table: Words, own: np.uint64, opp: np.uint64) -> int:
-    key = own * _HASH_A ^ (opp + _HASH_A) * _HASH_B
-    key ^= key >> _S29
-    key *= _HASH_B
-    key ^= key >> _S32
-    return np.int64(key % (np.uint64(table.shape[0]) // _BUCKET) * _BUCKET)  # type: ignore[return-value]
-
-
-@uncounted_kernel
-def find(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge]:
-    """Whether the position is in the table, and the knowledge of it."""
-    turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
-    turned = turned_own < own or (turned_own == own and turned_opp < opp)
-    if turned:
-        own, opp = turned_own, turned_opp
-    first = _first_row(table, own, opp)
-    for i in range(first, first + _PROBES):
-        row = table[i]
-        if row[_VALUE] == ZERO:
-            break
-        if row[_OWN] == own and row[_OPP] == opp:
-            cells = rotate(row[_CELLS], spare) if turned else row[_CELLS]
-            proof = rotate(row[_PROOF], spare) if turned else row[_PROOF]
-            phi, delta = (row[_VALUE] >> _PHI_AT) & _NUMBER, (row[_VALUE] >> _DELTA_AT) & _NUMBER
-            state = np.int64((row[_VALUE] & _STATE) - ONE)
-            return True, Knowledge(state, np.int64(phi), np.int64(delta), cells, proof)  # type: ignore[arg-type]
-    return False, Knowledge(UNSOLVED, 1, 1, ZERO, ZERO)
-
-
-@uncounted_kernel
-def store(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int) -> None:
-    """Store the knowledge gained by `cost` more nodes; if its rows are taken, the one that cost least gives way."""
-    turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
-    cells, proof = known.cells, known.proof
-    if turned_own < own or (turned_own == own and turned_opp < opp):
-        own, opp, cells, proof = turned_own, turned_opp, rotate(cells, spare), rotate(proof, spare)
-    first = _first_row(table, own, opp)
-    victim = first
-    before = ZERO
-    for i in range(first, first + _PROBES):
-        row = table[i]
-        if row[_VALUE] == ZERO or (row[_OWN] == own and row[_OPP] == opp):
-            victim = i
-            before = row[_COST]
-            break
-        if row[_COST] < table[victim, _COST]:
-            victim = i
-    row = table[victim]
-    row[_OWN], row[_OPP] = own, opp
-    row[_VALUE] = np.uint64(known.state + 1) | np.uint64(known.phi) << _PHI_AT | np.uint64(known.delta) << _DELTA_AT
-    row[_CELLS], row[_PROOF] = cells, proof
-    row[_COST] = before + np.uint64(cost)
-
-
-@uncounted_kernel
-def copy(table: Words, larger: Words) -> None:
-    """Keep a table's rows in an empty `larger` one; if there is no place, the one that cost least gives way."""
-    for i in range(table.shape[0]):
-        row = table[i]
-        if row[_VALUE] == ZERO:
-            continue
-        first = _first_row(larger, row[_OWN], row[_OPP])
-        place = first
-        for j in range(first, first + _PROBES):
-            if larger[j, _VALUE] == ZERO:
-                place = j
-                break
-            if larger[j, _COST] < larger[place, _COST]:
-                place = j
-        for column in range(COLUMNS):
-            larger[place, column] = row[column]
-
+from hexlit.hex.solver.moves import Edges, edges, fill_in, inferior_moves
+from hexlit.hex.solver.order import Ordering, new_ordering, order
+from hexlit.hex.solver.table import (
+    INFINITE,
+    LOST,
+    UNSOLVED,
+    WON,
+    Knowledge,
+    Table,
+    add_carrier,
+    find,
+    find_carrier,
+    solved,
+    store,
+)
 
 _READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves are to be searched
 
 _MOST_CELLS = MAX_SIZE * MAX_SIZE
+NO_PLY = _MOST_CELLS + 1
 
 _FIRST_MOVES = 1  # searched at once, besides a share of the others
 _SHARE_OF_MOVES = 0.25
+_KEPT_AWAY = 1.0  # share that each thread which searches a move adds to its disproof number for the others
 _SLACK = 0.1  # a move is left when its disproof number passes that of the next best by this share
 
 
@@ -165,6 +71,10 @@ class Ingredients(NamedTuple):
     """A refutation also refutes the moves outside its carrier."""
     widening: bool = True
     """The best moves are searched first, not all at once."""
+    learned_order: bool = True
+    """The moves are ordered by learned weights, not only by their distances from the edges."""
+    stones: bool = True
+    """A carrier that won with the same stones wins again wherever its cells are free."""
 
 
 EVERYTHING = Ingredients()
@@ -201,36 +111,45 @@ MOVE = np.dtype(
 
 
 class Work(NamedTuple):
-    """Data that the kernels share: the board, the table, and working space."""
+    """Data of the kernels: the board, what the threads share, and the working space of one of them."""
 
     size: int
     edges: Edges
     spare: np.uint64  # see `hexlit.hex.solver.bitboard.rotate`
     use: Ingredients
-    table: Words  # [rows, 6]
+    table: Table
+    paths: Words  # [threads, 66, 2]: the positions under way, by ply; two words of 0 where there is none
+    left: npt.NDArray[np.int64]  # [threads]: ply of a position that another thread has solved, else NO_PLY
+    thread: int
     connections: Connections
     frame: Any  # FRAME [65], one per ply
     move: Any  # MOVE [65, 64]
-    order: Words  # [64]
-    layers: Words  # [4, 12]
-    scores: npt.NDArray[np.int64]  # [64]
+    ordering: Ordering
     nodes: npt.NDArray[np.int64]  # [2]: positions judged so far, and the number at which the search gives up
 
 
-def new_work(size: int, table_bits: int, use: Ingredients) -> Work:
-    """An empty table of 2**table_bits rows and the room to search boards of `size`."""
+def new_works(size: int, table: Table, use: Ingredients, threads: int) -> list[Work]:
+    """The room of each thread to search boards of `size` with one `table`."""
+    paths, left = np.zeros((threads, _MOST_CELLS + 2, 2), np.uint64), np.full(threads, NO_PLY, np.int64)
+    return [_new_work(size, table, use, paths, left, thread) for thread in range(threads)]
+
+
+def _new_work(
+    size: int, table: Table, use: Ingredients, paths: Words, left: npt.NDArray[np.int64], thread: int
+) -> Work:
     return Work(
         size=size,
         edges=edges(size),
         spare=np.uint64((STRIDE + 1) * (STRIDE - size)),
         use=use,
-        table=new_table(1 << table_bits),
+        table=table,
+        paths=paths,
+        left=left,
+        thread=thread,
         connections=new_connections(size),
         frame=np.zeros(_MOST_CELLS + 1, FRAME),
         move=np.zeros((_MOST_CELLS + 1, _MOST_CELLS), MOVE),
-        order=np.zeros(_MOST_CELLS, np.uint64),
-        layers=np.zeros((4, LAYERS), np.uint64),
-        scores=np.zeros(_MOST_CELLS, np.int64),
+        ordering=new_ordering(size),
         nodes=np.zeros(2, np.int64),
     )
 
@@ -274,15 +193,42 @@ def _width(moves: int, w: Work) -> int:
 
 
 @inline
+def _lookup(own: np.uint64, opp: np.uint64, w: Work) -> tuple[bool, Knowledge]:
+    """Whether there is knowledge of a position, by itself or by the stones of a side; and the knowledge."""
+    seen, known, _ = find(w.table.positions, own, opp, w.spare)
+    if known.state == UNSOLVED and w.use.stones:
+        other = transpose(opp)
+        carrier = find_carrier(w.table.carriers, other, False, transpose(own))
+        if carrier != ZERO:
+            return True, solved(LOST, transpose(carrier))
+        carrier = find_carrier(w.table.carriers, own, True, opp)
+        if carrier == ZERO:
+            carrier = find_carrier(w.table.carriers, own, False, opp)
+        if carrier != ZERO:
+            return True, solved(WON, carrier)
+    return seen, known
+
+
+@inline
+def _store(own: np.uint64, opp: np.uint64, known: Knowledge, cost: int, w: Work) -> None:
+    store(w.table.positions, own, opp, w.spare, known, cost)
+    if known.state != UNSOLVED and known.cells != ZERO and w.use.stones:
+        if known.state == WON:
+            add_carrier(w.table.carriers, own, True, known.cells)
+        else:
+            add_carrier(w.table.carriers, transpose(opp), False, transpose(known.cells))
+
+
+@inline
 def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work) -> Knowledge:
     """Begin the search of a filled position in frame `ply`; its state is _READY unless it is known already."""
     start = w.nodes[0]
-    seen, known = find(w.table, own, opp, w.spare)
+    seen, known = _lookup(own, opp, w)
     if not seen:
         known = _judge(own, opp, ply, w)
     if known.state != UNSOLVED:
         if not seen:
-            store(w.table, own, opp, w.spare, known, 1)
+            _store(own, opp, known, 1, w)
         return known
     must, proof = known.cells, known.proof
     needless, replies = ZERO, ZERO
@@ -290,21 +236,22 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
         needless, replies = inferior_moves(own, opp, must, w.edges)
     if not seen:
         known = Knowledge(UNSOLVED, 1, _width(count(must & ~needless), w), must, proof)
-        store(w.table, own, opp, w.spare, known, 1)
+        _store(own, opp, known, 1, w)
     if known.phi >= most_phi or known.delta >= most_delta:
         return known
     frame = w.frame[ply]
     frame.own, frame.opp, frame.must, frame.proof = own, opp, must, proof | replies
     frame.most_phi, frame.most_delta, frame.start = most_phi, most_delta, start
+    w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = own, opp
     empty = w.edges.board & ~(own | opp)
-    frame.moves = order(own, opp, empty, must & ~needless, w.size, w.order, w.layers, w.scores)
+    frame.moves = order(own, opp, empty, must & ~needless, w.use.learned_order, w.ordering)
     other = transpose(opp)
     for i in range(frame.moves):
         move = w.move[ply, i]
-        move.cell = w.order[i]
+        move.cell = w.ordering.moves[i]
         move.own, move.opp, move.own_captured, move.opp_captured = _fill_in(other, transpose(own | move.cell), w)
         move.refuted = False
-        _, reply = find(w.table, move.own, move.opp, w.spare)
+        _, reply = _lookup(move.own, move.opp, w)
         known = _learn(ply, i, reply, w)
         if known.state != _READY:
             return known
@@ -328,10 +275,49 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
 
 @inline
 def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
-    """Store the knowledge of the position of a frame, and return it."""
+    """Store the knowledge of the position of a frame, and return it; if it is solved, other threads leave it."""
     frame = w.frame[ply]
-    store(w.table, frame.own, frame.opp, w.spare, known, w.nodes[0] - frame.start)
+    _store(frame.own, frame.opp, known, w.nodes[0] - frame.start, w)
+    w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = ZERO, ZERO
+    if known.state != UNSOLVED:
+        for thread in range(len(w.left)):
+            if _is_at(frame.own, frame.opp, ply, thread, w) and ply < w.left[thread]:
+                w.left[thread] = ply
     return known
+
+
+@inline
+def _is_at(own: np.uint64, opp: np.uint64, ply: int, thread: int, w: Work) -> bool:
+    """Whether another `thread` is searching a position at a ply."""
+    return thread != w.thread and w.paths[thread, ply, 0] == own and w.paths[thread, ply, 1] == opp
+
+
+@inline
+def _learn_from_others(ply: int, w: Work) -> tuple[Knowledge, bool]:
+    """Read again what other threads may have changed; whether another one searches the position of the frame, too."""
+    frame = w.frame[ply]
+    known = Knowledge(_READY, 1, 1, ZERO, ZERO)
+    shared = False
+    for thread in range(len(w.left)):
+        shared |= _is_at(frame.own, frame.opp, ply, thread, w)
+    if w.left[w.thread] == ply:
+        w.left[w.thread] = NO_PLY
+        shared = True
+    if shared:
+        _, now = _lookup(frame.own, frame.opp, w)
+        if now.state != UNSOLVED:
+            w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = ZERO, ZERO
+            return now, True
+        for i in range(frame.moves):
+            move = w.move[ply, i]
+            if move.refuted or move.cell & frame.must == ZERO:
+                continue
+            seen, reply = _lookup(move.own, move.opp, w)
+            if seen:
+                known = _learn(ply, i, reply, w)
+                if known.state != _READY:
+                    return known, True
+    return known, shared
 
 
 @inline
@@ -341,12 +327,15 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
     Its state is _READY, unless the position is lost or one of its numbers has reached the bound.
     """
     frame = w.frame[ply]
+    known, shared = _learn_from_others(ply, w)
+    if known.state != _READY:
+        return known, 0, 0
     open_moves = 0
     for i in range(frame.moves):
         open_moves += not w.move[ply, i].refuted and w.move[ply, i].cell & frame.must != ZERO
     width = _width(open_moves, w)
     best, looked_at = -1, 0
-    least, second, total = INFINITE, INFINITE, 0
+    least, first, second, total = INFINITE, INFINITE, INFINITE, 0
     for i in range(frame.moves):
         move = w.move[ply, i]
         if looked_at == width:
@@ -355,15 +344,21 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
             continue
         looked_at += 1
         total += move.phi
-        if move.delta < least:
-            best, least, second = i, move.delta, least
-        elif move.delta < second:
-            second = move.delta
+        least = min(least, move.delta)
+        cost = move.delta
+        if shared and cost < frame.most_phi:  # one that can still be searched stays so
+            for thread in range(len(w.left)):
+                if _is_at(move.own, move.opp, ply + 1, thread, w):
+                    cost = min(cost + 1 + int(_KEPT_AWAY * cost), frame.most_phi - 1)
+        if best < 0 or cost < first:
+            best, first, second = i, cost, first
+        elif cost < second:
+            second = cost
     if best < 0:
         # The rest of the must-play region are moves that need no search.
         return _end(ply, solved(LOST, frame.proof), w), 0, 0
     total = min(total, INFINITE - 1)
-    if least >= frame.most_phi or total >= frame.most_delta or w.nodes[0] >= w.nodes[1]:
+    if least >= frame.most_phi or total >= frame.most_delta or w.nodes[0] >= w.nodes[1] or w.left[w.thread] < ply:
         return _end(ply, Knowledge(UNSOLVED, least, total, frame.must, frame.proof), w), 0, 0
     frame.chosen = best
     most_phi = min(frame.most_delta - total + w.move[ply, best].phi, INFINITE)

@@ -8,8 +8,10 @@ import numpy.typing as npt
 
 from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
+from hexlit.hex.jit import over_slices
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, flood, pack, transpose, unpack
-from hexlit.hex.solver.proof import EVERYTHING, LOST, UNSOLVED, WON, Ingredients, copy, new_table, new_work, prove
+from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, new_works, prove
+from hexlit.hex.solver.table import LOST, UNSOLVED, WON, copy, new_table
 from hexlit.settings import check_numbers
 
 
@@ -17,9 +19,9 @@ class UnsolvedError(RuntimeError):
     """The search gave up at its node limit; the position's value is not known."""
 
 
-_TABLE_BITS = {2: 4, 3: 8, 4: 12, 5: 14, 6: 18}
-"""Enough for all openings; larger boards have 22."""
-_FIRST_TABLE_BITS = 12
+_ROWS = {2: 1 << 4, 3: 1 << 8, 4: 1 << 12, 5: 1 << 14, 6: 1 << 18}
+"""Enough for all openings; larger boards have 2**22."""
+_FIRST_ROWS = 1 << 12
 _TABLE_GROWTH = 4
 """A table begins small and grows this many times when half of it may be in use: fresh memory costs time, too."""
 _UNLIMITED = np.iinfo(np.int64).max
@@ -42,23 +44,27 @@ class ExactSolver:
 
     Args:
         size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in less than a second, of
-            7×7 in half a minute or so; positions of 8×8 once a dozen stones stand.
-        table_bits: the transposition table grows up to 2**table_bits rows of 48 bytes; by default enough for all
-            openings up to 7×7.
+            7×7 in half a minute or so; an opening of 8×8 takes from seconds to an hour.
+        rows: of the transposition table, 64 bytes each, which begins small; by default enough for all openings
+            up to 7×7.
+        threads: that search one position with one table. One thread always judges the same number of positions.
         use: methods of the search; leave some out to measure their worth.
     """
 
-    def __init__(self, size: int, table_bits: int | None = None, use: Ingredients = EVERYTHING) -> None:
+    def __init__(self, size: int, rows: int | None = None, threads: int = 1, use: Ingredients = EVERYTHING) -> None:
         check_numbers(f"[2, {MAX_SIZE}]", size=size)
-        table_bits = _TABLE_BITS.get(size, 22) if table_bits is None else table_bits
-        check_numbers("[4, 30]", table_bits=table_bits)
+        check_numbers("[16, inf)", rows=rows)
+        check_numbers("[1, inf)", threads=threads)
         self.size = size
         self.progress = 0, 0
         """Moves settled, and moves in all, in the latest or present call of `solve`."""
-        self._most_rows = 1 << table_bits
+        self.alone = 4_000
+        """Nodes of one thread before the others join in: most positions need no more."""
+        self._most_rows = _ROWS.get(size, 1 << 22) if rows is None else rows // 4 * 4
         self._stored = 0  # positions judged in all calls: at least the rows of the table that are in use
+        self._before = 0  # positions judged in this call, up to the present search
         self._node_limit = _UNLIMITED
-        self._work = new_work(size, min(table_bits, _FIRST_TABLE_BITS), use)
+        self._works = new_works(size, new_table(min(self._most_rows, _FIRST_ROWS)), use, threads)
 
     def solve(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> Solution:
         """The winner and every winning move.
@@ -112,12 +118,12 @@ class ExactSolver:
     def stop(self) -> None:
         """End the call under way in another thread, which raises `UnsolvedError`; its proofs are kept."""
         self._node_limit = 0
-        self._work.nodes[1] = 0
+        self._limit(0)
 
     @property
     def nodes(self) -> int:
         """Positions judged in the latest call, or so far in the one under way in another thread."""
-        return int(self._work.nodes[0])
+        return self._before + sum(int(work.nodes[0]) for work in self._works)
 
     def _frame(self, cells: npt.NDArray[np.int8], to_move: int) -> tuple[np.uint64, np.uint64]:
         board = np.asarray(cells)
@@ -139,7 +145,7 @@ class ExactSolver:
 
     def _finished(self, own: np.uint64, opp: np.uint64) -> int:
         """+1 when the mover has already connected, -1 when the opponent has, 0 while the game is open."""
-        top, bottom = self._work.edges.top, int(self._work.edges.bottom)
+        top, bottom = self._works[0].edges.top, int(self._works[0].edges.bottom)
         if int(flood(top, own)) & bottom:
             return 1
         other = np.uint64(transpose(opp))
@@ -152,25 +158,49 @@ class ExactSolver:
 
     def _begin(self, node_limit: int | None) -> None:
         check_numbers("[1, inf)", node_limit=node_limit)
-        self._work.nodes[0] = 0
+        self._before = 0
         self._node_limit = _UNLIMITED if node_limit is None else node_limit
+
+    def _limit(self, nodes: int) -> None:
+        """Let every search under way end after so many nodes."""
+        for work in self._works:
+            work.nodes[1] = nodes
 
     def _prove(self, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
         """The state of a position and its winner's carrier; the table grows on the way."""
-        nodes = self._work.nodes
+        alone = True
         while True:
-            rows, before = len(self._work.table), self.nodes
-            until_full = before + max(rows // 2 - self._stored, 0) if rows < self._most_rows else _UNLIMITED
-            nodes[1] = min(self._node_limit, until_full)
-            result, carrier = prove(own, opp, self._work)
-            self._stored += self.nodes - before
-            if result != UNSOLVED:
-                return int(result), int(carrier)
+            rows, judged = len(self._works[0].table.positions), self.nodes
+            left = max(rows // 2 - self._stored, 0) if rows < self._most_rows else _UNLIMITED
+            left = min(self._node_limit - judged, left)
+            works = self._works[:1] if alone else self._works
+            if alone and len(self._works) > 1:
+                left = min(left, self.alone)
+            self._before = judged
+            for work in self._works:
+                work.nodes[:] = 0, -(-left // len(works))
+                work.left[work.thread] = NO_PLY
+            if self._node_limit == 0:
+                self._limit(0)  # `stop` was called in between
+
+            def search(first: int, _: int, works: list[Work] = works) -> tuple[int, np.uint64]:
+                result = prove(own, opp, works[first])
+                if result[0] != UNSOLVED:
+                    self._limit(0)
+                return result
+
+            results = over_slices(search, len(works), len(works))
+            self._stored += self.nodes - judged
+            for result, carrier in results:
+                if result != UNSOLVED:
+                    return int(result), int(carrier)
             if self.nodes >= self._node_limit:
                 raise UnsolvedError(f"unsolved after {self.nodes} nodes")
-            larger = new_table(min(rows * _TABLE_GROWTH, self._most_rows))
-            copy(self._work.table, larger)
-            self._work = self._work._replace(table=larger)
+            alone = False
+            if rows < self._most_rows and self._stored >= rows // 2:
+                larger = new_table(min(rows * _TABLE_GROWTH, self._most_rows))
+                copy(self._works[0].table, larger)
+                self._works = [work._replace(table=larger) for work in self._works]
 
 
 def winning_moves_batch(

@@ -5,11 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hexlit.hex.solver import ExactSolver
+from hexlit.hex.solver import ExactSolver, Ingredients
 from hexlit.hex.solver.bitboard import count, index, pack, transpose, unpack
 from hexlit.hex.solver.connection import FULL, NOTHING, SEMI, connect, new_connections
 from hexlit.hex.solver.moves import edges, fill_in
-from hexlit.hex.solver.proof import Ingredients
 from tests.hex.solver.test_solver import agrees, random_board
 
 RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))

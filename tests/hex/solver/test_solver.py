@@ -9,7 +9,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.solver import ExactSolver, UnsolvedError, winning_moves_batch
-from hexlit.hex.solver.proof import UNSOLVED, Knowledge, copy, find, new_table, store
+from hexlit.hex.solver.table import UNSOLVED, Knowledge, add_carrier, copy, find, find_carrier, new_table, store
 
 Board = tuple[int, ...]
 
@@ -91,7 +91,7 @@ def agrees(solver: ExactSolver, board: npt.NDArray[np.int8], player: int) -> boo
 def test_random_positions_have_the_winning_moves_of_brute_force(size: int, count: int, fewest: int, most: int) -> None:
     """The solver that the search is measured against is exact, for either side to move."""
     rng = np.random.default_rng(size)
-    solver = ExactSolver(size, table_bits=16)
+    solver = ExactSolver(size, rows=1 << 16)
     for _ in range(count):
         board = random_board(rng, size, int(rng.integers(fewest, most + 1)))
         player = int(rng.choice([-1, 1]))
@@ -100,7 +100,7 @@ def test_random_positions_have_the_winning_moves_of_brute_force(size: int, count
 
 def test_a_tiny_table_that_overflows_changes_no_answer() -> None:
     rng = np.random.default_rng(0)
-    small, large = ExactSolver(5, table_bits=4), ExactSolver(5, table_bits=18)
+    small, large = ExactSolver(5, rows=1 << 4), ExactSolver(5, rows=1 << 18)
     for _ in range(60):
         board = random_board(rng, 5, int(rng.integers(6, 16)))
         assert small.solve(board, 1).winning_moves == large.solve(board, 1).winning_moves
@@ -111,12 +111,31 @@ def test_a_larger_table_takes_over_all_that_is_known() -> None:
     boards = [tuple(np.uint64(word) for word in rng.integers(0, 1 << 48, 2).tolist()) for _ in range(100)]
     small, larger, spare = new_table(1 << 10), new_table(1 << 12), np.uint64(9)
     for i, (own, opp) in enumerate(boards):
-        store(small, own, opp, spare, Knowledge(UNSOLVED, i, 2, np.uint64(i), np.uint64(5)), 1)
-    before = [find(small, own, opp, spare) for own, opp in boards]
-    assert sum(seen for seen, _ in before) > 90
+        store(small.positions, own, opp, spare, Knowledge(UNSOLVED, i, 2, np.uint64(i), np.uint64(5)), 1 + i)
+        add_carrier(small.carriers, own, i % 2 == 0, np.uint64(i + 1))
+    before = [find(small.positions, own, opp, spare) for own, opp in boards]
+    assert sum(seen for seen, *_ in before) > 90
     copy(small, larger)
-    assert np.count_nonzero(larger[:, 0]) == np.count_nonzero(small[:, 0])
-    assert [find(larger, own, opp, spare) for own, opp in boards] == before
+    assert np.count_nonzero(larger.positions[:, 0]) == np.count_nonzero(small.positions[:, 0])
+    assert [find(larger.positions, own, opp, spare) for own, opp in boards] == before
+    for i, (own, _) in enumerate(boards):
+        assert find_carrier(larger.carriers, own, i % 2 == 0, ~np.uint64(i + 1)) == i + 1
+        assert find_carrier(larger.carriers, own, i % 2 == 1, np.uint64(0)) == 0, "the other side is to move"
+        assert find_carrier(larger.carriers, own, i % 2 == 0, np.uint64(i + 1)) == 0, "the cells are not free"
+
+
+def test_a_row_torn_by_two_writers_is_not_read() -> None:
+    table, spare = new_table(16).positions, np.uint64(9)
+    own, opp = np.uint64(3), np.uint64(1 << 20)
+    store(table, own, opp, spare, Knowledge(UNSOLVED, 7, 2, np.uint64(64), np.uint64(128)), 1)
+    (row,) = np.flatnonzero(table[:, 2])
+    whole = table[row].copy()
+    for column in range(5):
+        table[row] = whole
+        table[row, column] ^= np.uint64(1 << 30)
+        assert not find(table, own, opp, spare)[0]
+    table[row] = whole
+    assert find(table, own, opp, spare)[0]
 
 
 def test_where_passing_wins_every_move_wins_and_none_is_searched() -> None:
@@ -140,12 +159,24 @@ def test_every_opening_has_its_published_value(size: int) -> None:
     assert solution.seconds > 0
 
 
+@pytest.mark.parametrize(("size", "stones", "count"), [(6, 4, 20), (7, 12, 20)])
+def test_threads_that_share_a_table_give_the_same_answers(size: int, stones: int, count: int) -> None:
+    rng = np.random.default_rng(size)
+    one, three = ExactSolver(size), ExactSolver(size, threads=3)
+    three.alone = 10
+    for _ in range(count):
+        board = random_board(rng, size, stones)
+        solution = three.solve(board, 1)
+        assert solution.winning_moves == one.solve(board, 1).winning_moves
+        assert solution.nodes > 0
+
+
 def test_what_a_used_table_holds_changes_no_answer() -> None:
     rng = np.random.default_rng(7)
-    used = ExactSolver(7, table_bits=18)
+    used = ExactSolver(7, rows=1 << 18)
     for _ in range(20):
         board = random_board(rng, 7, 30)
-        assert used.solve(board, 1).winning_moves == ExactSolver(7, table_bits=12).solve(board, 1).winning_moves
+        assert used.solve(board, 1).winning_moves == ExactSolver(7, rows=1 << 12).solve(board, 1).winning_moves
 
 
 @pytest.mark.parametrize("size", [4, 5, 6, 8])
@@ -156,10 +187,10 @@ def test_turned_and_colour_exchanged_positions_have_mirrored_winning_moves(size:
     transposed = index.reshape(size, size).T.ravel()
     for _ in range(15):
         board = random_board(rng, size, max(cells * 2 // 3, cells - 20))
-        moves = set(ExactSolver(size, table_bits=12).solve(board, 1).winning_moves)
-        exchanged = ExactSolver(size, table_bits=12).solve(-board[transposed], -1)
+        moves = set(ExactSolver(size, rows=1 << 12).solve(board, 1).winning_moves)
+        exchanged = ExactSolver(size, rows=1 << 12).solve(-board[transposed], -1)
         assert {int(transposed[move]) for move in exchanged.winning_moves} == moves
-        turned = ExactSolver(size, table_bits=12).solve(board[::-1].copy(), 1)
+        turned = ExactSolver(size, rows=1 << 12).solve(board[::-1].copy(), 1)
         assert {cells - 1 - move for move in turned.winning_moves} == moves
 
 
