@@ -20,6 +20,7 @@ _log = logging.getLogger(__name__)
 
 _LOST, _UNSOLVED = -1, -2
 """Stand-ins for a winning move: there is none, and none is known."""
+_PERFECT = 7  # rows up to which positions are solved in seconds
 
 
 def _in_parallel(
@@ -85,12 +86,17 @@ class SolverPlayer(Player):
     """Keeps every win that the solver proves: one of the winning moves, drawn by seed and position.
 
     In lost positions, and if the solver gives up, it plays as `TwoDistancePlayer` does. The solver's proofs are kept,
-    so its reach within its limit depends on the positions it was asked about before.
+    so its reach within a limit depends on the positions it was asked about before.
     """
 
-    def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, rows: int | None = None) -> None:
-        """For boards of `size` (2 to 8, as the solver); a position is given up after `node_limit` nodes."""
+    def __init__(self, size: int, *, node_limit: int | None = None, seed: int = 0, rows: int | None = None) -> None:
+        """For boards of `size` (2 to 8, as the solver).
+
+        A position is given up after `node_limit` nodes. None: it is perfect up to 7×7, and has 100,000 nodes on 8×8.
+        """
         check_numbers("[1, inf)", node_limit=node_limit)
+        if node_limit is None and size > _PERFECT:
+            node_limit = 100_000
         check_numbers("[0, inf)", seed=seed)
         self.unsolved = 0
         """Positions that the solver gave up."""

@@ -155,7 +155,7 @@ def compile_search() -> None:
 def compile_solver() -> None:
     """The exact solver."""
     from hexlit.hex.solver import ExactSolver
-    from hexlit.hex.solver.proof import copy, new_table
+    from hexlit.hex.solver.table import copy, new_table
 
     ExactSolver(2).wins(np.zeros(4, np.int8), 1)
     copy(new_table(16), new_table(32))  # for longer searches

@@ -1,4 +1,4 @@
-"""`hexlit solve`: the exact winner of a position with best play, and every winning move of the side to move."""
+"""`hexlit solve`: the exact winner of a position with best play and every winning move, or the map of all openings."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from hexlit.settings import Settings, number
 if TYPE_CHECKING:  # both compile kernels: imported only for a real position
     from hexlit.arena.position import Position
     from hexlit.hex.board import GameBoard
-    from hexlit.hex.solver import Solution
+    from hexlit.hex.solver import ExactSolver, Solution
 
 LARGEST_BOARD = 8
 
@@ -35,6 +35,16 @@ class SolveConfig(Settings):
     """SGF file; its first game gives board and moves instead."""
     move: int | None = number(None, "[0, inf)")
     """Number of the file's moves to play, 0 or more. Null: all."""
+    openings: bool = False
+    """Whether to solve every first move of Black on the empty board."""
+    output: str | None = None
+    """Folder of `openings=true` for the map and the proofs so far, saved every minute."""
+    resume: str | None = None
+    """Folder of an earlier `output` to go on with."""
+    threads: int | None = number(None, "[1, 1024]")
+    """Threads that search together. Null: one for each core."""
+    memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
+    """Memory for the table of proofs. Null: 0.25; all openings of 8 rows take half of what is free, up to 8."""
     json: bool = False
     """Whether to print one JSON object instead of text."""
 
@@ -45,17 +55,26 @@ class SolveConfig(Settings):
             raise UsageError(f"file={self.file} moves={self.moves}: the file has the moves; give one of the two")
         if self.move is not None and self.file is None:
             raise UsageError(f"move={self.move}: a number of the file's moves, beside file=GAME.sgf")
+        if self.openings and (self.moves or self.file):
+            raise UsageError("openings=true: the empty board, without moves= and file=")
+        if (self.output or self.resume) and not self.openings:
+            raise UsageError(f"{'output' if self.output else 'resume'}=: the folder of openings=true")
+        if self.output and self.resume:
+            raise UsageError(f"output={self.output} resume={self.resume}: give one of the two")
 
 
 def solve(settings: SolveConfig) -> None:
     """Solve the position and print the result."""
     from hexlit.hex.board import GameBoard
 
+    if settings.openings:
+        solve_openings(settings)
+        return
     file, moves = settings.file, settings.moves
     position = position_of_file(file, settings.move) if file else GameBoard(settings.board, moves=moves)
     if position.winner:
         raise UsageError(f"the game is over, {_NAMES[position.winner]} has won: name fewer moves")
-    solution = solved_with_progress(position)
+    solution = solved_with_progress(position, settings)
     if settings.json:
         print(json.dumps(as_json(position, solution)))
     else:
@@ -82,23 +101,65 @@ def position_of_file(file: str, move: int | None) -> "Position":
     return position
 
 
-def solved_with_progress(board: "GameBoard | Position") -> "Solution":
+def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
+    """A compiled solver with the threads and the memory of the settings.
+
+    Raises:
+        UsageError: so much memory is not free.
+    """
+    import numpy as np
+
+    from hexlit.accelerate.host import free_host_bytes, usable_cores
+    from hexlit.hex.solver import ExactSolver
+    from hexlit.hex.solver.table import ROW_BYTES
+
+    free, memory = free_host_bytes() / 2**30, settings.memory
+    if memory is not None and memory > free:
+        raise UsageError(f"memory={memory:g}: {free:.1f} GiB are free")
+    if memory is None and settings.openings and size == LARGEST_BOARD:
+        memory = min(8.0, free / 2)
+    ExactSolver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code; not counted as effort
+    rows = None if memory is None else int(memory * 2**30 / ROW_BYTES)
+    return ExactSolver(size, rows, settings.threads or usable_cores())
+
+
+def solve_openings(settings: SolveConfig) -> None:
+    """Solve every first move of Black, and print the map."""
+    from hexlit.hex.notation import format_cell
+    from hexlit.hex.solver.first_moves import MAP, FirstMoves
+    from hexlit.reporting.board import draw_openings
+    from hexlit.reporting.screen import work_bar
+
+    name = settings.resume or settings.output
+    folder = Path(name).expanduser() if name else None
+    if folder and bool(settings.resume) != (folder / MAP).exists():
+        raise UsageError(
+            f"{folder} has {'no openings yet: output=' if settings.resume else 'openings: resume='}{folder}"
+        )
+    first = FirstMoves(new_solver(settings.board, settings), folder)
+    with work_bar("solving") as advance:
+        for cell in first.solve():
+            known, rate = int(abs(first.values).sum()), first.nodes / max(first.seconds, 1e-9)
+            what = f"{format_cell(cell, settings.board)} · {known} of {first.values.size} · {first.rows}"
+            advance(f"{what} · {first.nodes:,} nodes · {rate:,.0f}/s", known / first.values.size)
+    if settings.json:
+        print(json.dumps(first.as_json()))
+        return
+    told = f"Black's first move\n{first.rows}\neffort  {first.nodes:,} nodes, {first.seconds:.1f} s"
+    Console(highlight=False, soft_wrap=True).print(
+        Text("\n").join([draw_openings((first.values > 0).tolist(), None), Text(told)])
+    )
+
+
+def solved_with_progress(board: "GameBoard | Position", settings: SolveConfig) -> "Solution":
     """Solve the position; a terminal shows the number of settled moves, and the estimated time left."""
     from multiprocessing.pool import ThreadPool
 
-    import numpy as np
-
-    from hexlit.hex.solver import ExactSolver
     from hexlit.reporting.screen import work_bar
 
-    solver = ExactSolver(board.size)
-
-    def solve_it() -> "Solution":
-        ExactSolver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code; not counted as effort
-        return solver.solve(board.cells, board.to_move)
-
+    solver = new_solver(board.size, settings)
     # In a thread of its own, since compiled code does not react to Ctrl-C.
-    answer = ThreadPool(1).apply_async(solve_it)
+    answer = ThreadPool(1).apply_async(solver.solve, (board.cells, board.to_move))
     with work_bar("solving") as advance:
         while not answer.ready():
             answer.wait(0.1)

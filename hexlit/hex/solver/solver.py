@@ -9,9 +9,9 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
-from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, flood, pack, transpose, unpack
+from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, pack, transpose, unpack
 from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, new_works, prove
-from hexlit.hex.solver.table import LOST, UNSOLVED, WON, copy, new_table
+from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Table, copy, dearest, new_table
 from hexlit.settings import check_numbers
 
 
@@ -108,12 +108,30 @@ class ExactSolver:
 
     def wins(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> bool:
         """Whether the side to move wins; as `solve`, but stops at the first winning move."""
+        return self.proof(cells, to_move, node_limit)[0]
+
+    def proof(
+        self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
+    ) -> tuple[bool, npt.NDArray[np.bool_]]:
+        """Whether the side to move wins, and the carrier of the winner, bool `[size*size]`: empty cells it needs."""
         own, opp = self._frame(cells, to_move)
         over = self._finished(own, opp)
         if over:
-            return over == 1
+            return over == 1, np.zeros(cells.shape, np.bool_)
         self._begin(node_limit)
-        return bool(self._prove(own, opp)[0] == WON)
+        state, carrier = self._prove(own, opp)
+        return state == WON, self._grid(np.uint64(carrier), to_move)
+
+    def remembered(self, least: int) -> Words:
+        """The rows of the table whose positions cost at least `least` nodes."""
+        return dearest(self._works[0].table, least)
+
+    def remember(self, rows: Words) -> None:
+        """Take over rows of another solver's table for boards of this size."""
+        if rows.ndim != 2 or rows.shape[1] != COLUMNS or rows.dtype != np.uint64:
+            raise UsageError(f"a table of shape {rows.shape} and type {rows.dtype}: not one of this solver")
+        self._grow(Table(rows, np.zeros((1, 1, 2), np.uint64)), len(rows))
+        self._stored += len(rows)
 
     def stop(self) -> None:
         """End the call under way in another thread, which raises `UnsolvedError`; its proofs are kept."""
@@ -198,9 +216,13 @@ class ExactSolver:
                 raise UnsolvedError(f"unsolved after {self.nodes} nodes")
             alone = False
             if rows < self._most_rows and self._stored >= rows // 2:
-                larger = new_table(min(rows * _TABLE_GROWTH, self._most_rows))
-                copy(self._works[0].table, larger)
-                self._works = [work._replace(table=larger) for work in self._works]
+                self._grow(self._works[0].table, rows)
+
+    def _grow(self, table: Table, rows: int) -> None:
+        """Go on with a table larger than `rows` that knows what `table` does."""
+        larger = new_table(min(max(rows, _FIRST_ROWS) * _TABLE_GROWTH // 4 * 4, self._most_rows))
+        copy(table, larger)
+        self._works = [work._replace(table=larger) for work in self._works]
 
 
 def winning_moves_batch(

@@ -18,14 +18,14 @@ INFINITE = (1 << 22) - 1
 """Proof and disproof numbers are below this."""
 
 # The value column holds 1 + state in two bits, and both numbers in 22 bits each; 0 is an empty row.
-_OWN, _OPP, _VALUE, _CELLS, _PROOF, _COST, _COLUMNS = 0, 1, 2, 3, 4, 5, 6
+_OWN, _OPP, _VALUE, _CELLS, _PROOF, _COST, COLUMNS = 0, 1, 2, 3, 4, 5, 6
 _PROBES = 4  # neighbouring rows that a position may stand in
 _STATE, _NUMBER = np.uint64(3), np.uint64(INFINITE)
 _PHI_AT, _DELTA_AT = np.uint64(2), np.uint64(24)
 
 _WAYS = 8  # carriers in a row of theirs
 _ROWS_A_ROW = 8  # rows of positions for one of carriers
-ROW_BYTES = 8 * (_COLUMNS + 2 * _WAYS // _ROWS_A_ROW)
+ROW_BYTES = 8 * (COLUMNS + 2 * _WAYS // _ROWS_A_ROW)
 """Memory of a position with its share of the carriers."""
 
 _HASH_A = np.uint64(0x9E3779B97F4A7C15)
@@ -59,7 +59,7 @@ class Table(NamedTuple):
 def new_table(rows: int) -> Table:
     """An empty table; `rows` is a multiple of 4."""
     carriers = np.zeros((max(1, rows // _ROWS_A_ROW), _WAYS, 2), np.uint64)
-    return Table(np.zeros((rows, _COLUMNS), np.uint64), carriers)
+    return Table(np.zeros((rows, COLUMNS), np.uint64), carriers)
 
 
 @uncounted_kernel
@@ -84,7 +84,7 @@ def _first_row(rows: int, own: np.uint64, opp: np.uint64) -> int:
 @inline
 def _seal(row: Words) -> np.uint64:
     """What the keys of a row are combined with."""
-    return row[_VALUE] * _HASH_A ^ row[_CELLS] * _HASH_B ^ row[_PROOF]
+    return row[_VALUE] * _HASH_A ^ row[_CELLS] * _HASH_B ^ row[_PROOF]  # type: ignore[no-any-return]
 
 
 @uncounted_kernel
@@ -162,7 +162,7 @@ def find_carrier(carriers: Words, stones: np.uint64, moving: bool, other: np.uin
     for i in range(_WAYS):
         carrier, sealed = row[i, 0], row[i, 1]
         if sealed ^ carrier * _HASH_B == key and carrier & other == ZERO:
-            return carrier
+            return carrier  # type: ignore[no-any-return]
     return ZERO
 
 
@@ -183,10 +183,10 @@ def copy(table: Table, larger: Table) -> None:
                 break
             if places[j, _COST] < places[place, _COST]:
                 place = j
-        for column in range(_COLUMNS):
+        for column in range(COLUMNS):
             places[place, column] = row[column]
     for i in range(table.carriers.shape[0]):
-        for j in range(_WAYS - 1, -1, -1):
+        for j in range(table.carriers.shape[1] - 1, -1, -1):
             carrier, sealed = table.carriers[i, j, 0], table.carriers[i, j, 1]
             if carrier != ZERO:
                 to = larger.carriers[np.int64((sealed ^ carrier * _HASH_B) % np.uint64(larger.carriers.shape[0]))]
