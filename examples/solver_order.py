@@ -8,6 +8,7 @@ weighing more. A second round learns from the positions that the solver visits w
 """
 
 import sys
+from contextlib import suppress
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from hexlit.hex.solver import ExactSolver, UnsolvedError, order
 from hexlit.hex.solver.bitboard import ZERO, lowest, rotate, transpose
 from hexlit.hex.solver.connection import SEMI, connect
 from hexlit.hex.solver.moves import fill_in, inferior_moves
-from hexlit.hex.solver.proof import LOST, find
+from hexlit.hex.solver.table import LOST, find, seal
 
 OPENINGS = {6: "c1 b4 d2 a3 c2 b2 a5", 7: "b4 d2 a3 c2 b2 a5 c1 e3", 8: "d5 a1 d4 b4 b7 c3 a4 d2"}
 MOST = 36  # moves of an example; those of emptier boards are left out
@@ -29,11 +30,10 @@ def collect(rows, w, turned, moves, costs, tuples, wins):  # type: ignore[no-unt
     """Write the number of moves of each row, its cost, its moves' tuples, and which win; returns how many are kept."""
     number = 0
     for row in range(len(rows)):
-        own, opp = rows[row, 0], rows[row, 1]
+        sealed = seal(rows[row])
+        own, opp = rows[row, 0] ^ sealed, rows[row, 1] ^ sealed
         empty = w.edges.board & ~(own | opp)
-        kind, _, common, _ = connect(
-            transpose(opp), transpose(empty), w.edges.top, w.edges.bottom, True, w.connections
-        )
+        kind, _, common, _ = connect(transpose(opp), transpose(empty), w.edges.top, w.edges.bottom, True, w.connections)
         must = transpose(common) if kind == SEMI else empty
         left = must & ~inferior_moves(own, opp, must, w.edges)[0]
         winning, rest = ZERO, left
@@ -41,10 +41,10 @@ def collect(rows, w, turned, moves, costs, tuples, wins):  # type: ignore[no-unt
             move = lowest(rest)
             rest &= ~move
             after_own, after_opp, _, _ = fill_in(transpose(opp), transpose(own | move), w.edges)
-            seen, known = find(w.table, after_own, after_opp, w.spare)
+            seen, known, _ = find(w.table.positions, after_own, after_opp, w.spare)
             if seen and known.state == LOST:
                 winning |= move
-        if winning == ZERO or winning == left:
+        if winning in (ZERO, left):
             continue
         if turned:
             own, opp, empty = rotate(own, w.spare), rotate(opp, w.spare), rotate(empty, w.spare)
@@ -62,17 +62,15 @@ def collect(rows, w, turned, moves, costs, tuples, wins):  # type: ignore[no-unt
 
 def examples(size: int, nodes: int, most: int = 100_000) -> tuple[torch.Tensor, ...]:
     """Moves `[N]`, costs `[N]`, tuples `[N, MOST, 10]` and winning moves `[N, MOST]` of positions of one size."""
-    solver = ExactSolver(size, 24)
+    solver = ExactSolver(size, rows=1 << 24)
     for opening in OPENINGS[size].split():
         board = np.zeros(size * size, np.int8)
         board[(int(opening[1]) - 1) * size + ord(opening[0]) - ord("a")] = 1
-        try:
+        with suppress(UnsolvedError):
             solver.wins(board, -1, nodes)
-        except UnsolvedError:
-            pass
         print(f"{size}x{size} {opening}: {solver.nodes:,} nodes", flush=True)
-    table = solver._work.table
-    rows = table[((table[:, 2] & np.uint64(3)) == 2) & (table[:, 5] > 2)]
+    table = solver.remembered(3)
+    rows = table[(table[:, 2] & np.uint64(3)) == 2]
     rows = rows[np.random.default_rng(size).permutation(len(rows))[:most]]
     parts = []
     for turned in (False, True):
@@ -82,7 +80,7 @@ def examples(size: int, nodes: int, most: int = 100_000) -> tuple[torch.Tensor, 
             np.zeros((len(rows), MOST, len(order.TUPLES)), np.int16),
             np.zeros((len(rows), MOST), np.bool_),
         )
-        kept = collect(rows, solver._work, turned, *room)
+        kept = collect(rows, solver._works[0], turned, *room)
         parts.append([torch.from_numpy(array[:kept]) for array in room])
     return tuple(map(torch.cat, zip(*parts, strict=True)))
 

@@ -74,7 +74,7 @@ def measure_solver(subject: Subject) -> Outcome:
     Raises `UsageError` for a board that the solver does not support.
     """
     config, size = subject.config, subject.config.board
-    ExactSolver(size, 4)
+    ExactSolver(size)
     _, first = _solved(ExactSolver(3), ExactSolver.solve, [np.zeros(9, np.int8)], 1)
     lines: list[Measurement] = []
 

@@ -36,7 +36,7 @@ class Perfect(NeverSwaps):
     """Plays the first winning move of the exact solver, and the first legal one when lost."""
 
     def __init__(self, size: int) -> None:
-        self.solver = ExactSolver(size, table_bits=14)
+        self.solver = ExactSolver(size, rows=1 << 14)
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         moves = []
@@ -362,7 +362,7 @@ def test_the_same_position_has_one_key_by_whatever_moves_and_turned() -> None:
 
 def test_balanced_openings_are_harder_to_win_than_random_ones() -> None:
     """The side that wins has to find one of fewer moves; judged by the exact solver."""
-    solver = ExactSolver(4, table_bits=14)
+    solver = ExactSolver(4, rows=1 << 14)
     shares = []
     for balanced in (True, False):
         boards = [GameBoard(4, moves=opening) for opening in balanced_openings(4, 25, 2, 1, balanced=balanced)]

@@ -44,3 +44,38 @@ def test_a_position_of_a_game_in_sgf(capsys: pytest.CaptureFixture[str]) -> None
     assert of_moves["moves"] == ["a1"]
     same = ("board", "to_move", "winner", "winning_moves")
     assert [of_file[key] for key in same] == [of_moves[key] for key in same]
+
+
+def test_all_openings_are_kept_in_a_folder_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "board=4", "openings=true", "output=four", "threads=2"]) == 0
+    assert "LLLW/LLWL/LWLL/WLLL" in capsys.readouterr().out
+    assert main(["solve", "board=4", "openings=true", "resume=four", "json=true"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again == json.loads(Path("four/openings.json").read_text())
+    assert again["openings"] == "LLLW/LLWL/LWLL/WLLL"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("openings=true output=four", "four has openings: resume=four"),
+        ("openings=true resume=none", "none has no openings yet: output=none"),
+        ("board=5 openings=true resume=four", "four holds the openings of a board of 4, not of 5"),
+        ("openings=true resume=broken", "broken: its openings cannot be read"),
+        ("openings=true moves=a1", "openings=true: the empty board"),
+        ("output=four", "output=: the folder of openings=true"),
+        ("memory=90000", "memory=90000:"),
+    ],
+)
+def test_what_does_not_go_with_openings_is_told_in_one_line(
+    arguments: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", "board=4", "openings=true", "output=four"]) == 0
+    Path("broken").mkdir()
+    Path("broken/openings.json").write_text("[]")
+    capsys.readouterr()
+    words = arguments.split()
+    assert main(["solve", *([] if words[0].startswith("board") else ["board=4"]), *words]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1

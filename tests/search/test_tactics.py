@@ -70,7 +70,7 @@ def test_a_forced_win_in_one_is_played(algorithm: str) -> None:
 @pytest.mark.parametrize(("evaluator", "simulations"), [(RolloutEvaluator(8), 400), (UniformEvaluator(), 4000)])
 def test_a_forced_win_in_two_is_found(algorithm: str, evaluator: Evaluator, simulations: int) -> None:
     """By rules alone with many simulations, sooner with playouts; the exact solver agrees that the move wins."""
-    games, solver = list(positions("in two")), ExactSolver(4, table_bits=12)
+    games, solver = list(positions("in two")), ExactSolver(4, rows=1 << 12)
     result = search_games(games, config_of(algorithm, simulations), evaluator)
     for row, game in enumerate(games):
         winning = solver.solve(np.array(game.cells, np.int8), game.to_move).winning_moves
@@ -82,7 +82,7 @@ def test_a_forced_win_in_two_is_found(algorithm: str, evaluator: Evaluator, simu
 @pytest.mark.row("E5")
 def test_moves_agree_with_the_solver_more_and_more_as_simulations_grow(algorithm: str) -> None:
     """On 4×4 positions with winning and losing moves."""
-    random, solver = np.random.default_rng(44), ExactSolver(4, table_bits=12)
+    random, solver = np.random.default_rng(44), ExactSolver(4, rows=1 << 12)
     games: list[Game] = []
     winning = []
     while len(games) < 150:

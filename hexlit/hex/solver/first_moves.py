@@ -17,7 +17,6 @@ MAP, PROOFS = "openings.json", "table.npy"
 _FIRST_NODES, _MORE = 250_000, 4
 """Nodes for a first move before the next one has its turn; every round has four times as many."""
 _STEP = 50_000  # nodes between two looks at the clock
-_SECONDS_BETWEEN_SAVES = 40.0
 _DEAR = 50  # positions that cost fewer nodes are not kept in the file: they are soon proved again
 _LETTERS = {1: "W", -1: "L", 0: "."}  # of the map: Black wins with the first move there, loses, not known
 _VALUES = {letter: value for value, letter in _LETTERS.items()}
@@ -42,6 +41,8 @@ class FirstMoves:
         """1 where Black wins, -1 where Black loses, 0 where that is not known."""
         self.nodes, self.seconds = 0, 0.0
         """Of all searches, those before a restart included."""
+        self.save_after = 40.0
+        """Seconds between two saves."""
         self._saved = time.monotonic()
         if folder is not None and (folder / MAP).exists():
             self._load(folder)
@@ -72,7 +73,7 @@ class FirstMoves:
                 -1 if refuted else 1, np.append(np.flatnonzero(~carrier), cell) if refuted else np.array([cell])
             )
         self.nodes, self.seconds = self.nodes + self.solver.nodes, self.seconds + time.monotonic() - start
-        if time.monotonic() > self._saved + _SECONDS_BETWEEN_SAVES:
+        if time.monotonic() > self._saved + self.save_after:
             self._save()
         return self.solver.nodes
 

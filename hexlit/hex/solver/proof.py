@@ -37,12 +37,10 @@ from hexlit.hex.solver.table import (
     UNSOLVED,
     WON,
     Knowledge,
-    Table,
-    add_carrier,
-    find,
-    find_carrier,
+    ProofTable,
+    keep,
+    look_up,
     solved,
-    store,
 )
 
 _READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves are to be searched
@@ -117,7 +115,7 @@ class Work(NamedTuple):
     edges: Edges
     spare: np.uint64  # see `hexlit.hex.solver.bitboard.rotate`
     use: Ingredients
-    table: Table
+    table: ProofTable
     paths: Words  # [threads, 66, 2]: the positions under way, by ply; two words of 0 where there is none
     left: npt.NDArray[np.int64]  # [threads]: ply of a position that another thread has solved, else NO_PLY
     thread: int
@@ -128,14 +126,14 @@ class Work(NamedTuple):
     nodes: npt.NDArray[np.int64]  # [2]: positions judged so far, and the number at which the search gives up
 
 
-def new_works(size: int, table: Table, use: Ingredients, threads: int) -> list[Work]:
+def new_works(size: int, table: ProofTable, use: Ingredients, threads: int) -> list[Work]:
     """The room of each thread to search boards of `size` with one `table`."""
     paths, left = np.zeros((threads, _MOST_CELLS + 2, 2), np.uint64), np.full(threads, NO_PLY, np.int64)
     return [_new_work(size, table, use, paths, left, thread) for thread in range(threads)]
 
 
 def _new_work(
-    size: int, table: Table, use: Ingredients, paths: Words, left: npt.NDArray[np.int64], thread: int
+    size: int, table: ProofTable, use: Ingredients, paths: Words, left: npt.NDArray[np.int64], thread: int
 ) -> Work:
     return Work(
         size=size,
@@ -193,42 +191,15 @@ def _width(moves: int, w: Work) -> int:
 
 
 @inline
-def _lookup(own: np.uint64, opp: np.uint64, w: Work) -> tuple[bool, Knowledge]:
-    """Whether there is knowledge of a position, by itself or by the stones of a side; and the knowledge."""
-    seen, known, _ = find(w.table.positions, own, opp, w.spare)
-    if known.state == UNSOLVED and w.use.stones:
-        other = transpose(opp)
-        carrier = find_carrier(w.table.carriers, other, False, transpose(own))
-        if carrier != ZERO:
-            return True, solved(LOST, transpose(carrier))
-        carrier = find_carrier(w.table.carriers, own, True, opp)
-        if carrier == ZERO:
-            carrier = find_carrier(w.table.carriers, own, False, opp)
-        if carrier != ZERO:
-            return True, solved(WON, carrier)
-    return seen, known
-
-
-@inline
-def _store(own: np.uint64, opp: np.uint64, known: Knowledge, cost: int, w: Work) -> None:
-    store(w.table.positions, own, opp, w.spare, known, cost)
-    if known.state != UNSOLVED and known.cells != ZERO and w.use.stones:
-        if known.state == WON:
-            add_carrier(w.table.carriers, own, True, known.cells)
-        else:
-            add_carrier(w.table.carriers, transpose(opp), False, transpose(known.cells))
-
-
-@inline
 def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work) -> Knowledge:
     """Begin the search of a filled position in frame `ply`; its state is _READY unless it is known already."""
     start = w.nodes[0]
-    seen, known = _lookup(own, opp, w)
+    seen, known = look_up(w.table, own, opp, w.spare, w.use.stones)
     if not seen:
         known = _judge(own, opp, ply, w)
     if known.state != UNSOLVED:
         if not seen:
-            _store(own, opp, known, 1, w)
+            keep(w.table, own, opp, w.spare, known, 1, w.use.stones)
         return known
     must, proof = known.cells, known.proof
     needless, replies = ZERO, ZERO
@@ -236,7 +207,7 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
         needless, replies = inferior_moves(own, opp, must, w.edges)
     if not seen:
         known = Knowledge(UNSOLVED, 1, _width(count(must & ~needless), w), must, proof)
-        _store(own, opp, known, 1, w)
+        keep(w.table, own, opp, w.spare, known, 1, w.use.stones)
     if known.phi >= most_phi or known.delta >= most_delta:
         return known
     frame = w.frame[ply]
@@ -251,7 +222,7 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
         move.cell = w.ordering.moves[i]
         move.own, move.opp, move.own_captured, move.opp_captured = _fill_in(other, transpose(own | move.cell), w)
         move.refuted = False
-        _, reply = _lookup(move.own, move.opp, w)
+        _, reply = look_up(w.table, move.own, move.opp, w.spare, w.use.stones)
         known = _learn(ply, i, reply, w)
         if known.state != _READY:
             return known
@@ -277,19 +248,28 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
 def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
     """Store the knowledge of the position of a frame, and return it; if it is solved, other threads leave it."""
     frame = w.frame[ply]
-    _store(frame.own, frame.opp, known, w.nodes[0] - frame.start, w)
-    w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = ZERO, ZERO
-    if known.state != UNSOLVED:
-        for thread in range(len(w.left)):
-            if _is_at(frame.own, frame.opp, ply, thread, w) and ply < w.left[thread]:
-                w.left[thread] = ply
+    keep(w.table, frame.own, frame.opp, w.spare, known, w.nodes[0] - frame.start, w.use.stones)
+    _leave(w.paths, w.left, w.thread, ply, known.state != UNSOLVED)
     return known
 
 
-@inline
-def _is_at(own: np.uint64, opp: np.uint64, ply: int, thread: int, w: Work) -> bool:
-    """Whether another `thread` is searching a position at a ply."""
-    return thread != w.thread and w.paths[thread, ply, 0] == own and w.paths[thread, ply, 1] == opp
+@uncounted_kernel
+def _leave(paths: Words, left: npt.NDArray[np.int64], thread: int, ply: int, is_solved: bool) -> None:
+    """Take a position off the path of a thread; if it is solved, the others that search it are told."""
+    for other in range(len(left)):
+        same = paths[other, ply, 0] == paths[thread, ply, 0] and paths[other, ply, 1] == paths[thread, ply, 1]
+        if is_solved and same and other != thread and ply < left[other]:
+            left[other] = ply
+    paths[thread, ply, 0], paths[thread, ply, 1] = ZERO, ZERO
+
+
+@uncounted_kernel
+def _others_at(paths: Words, thread: int, ply: int, own: np.uint64, opp: np.uint64) -> int:
+    """How many threads beside `thread` search a position at a ply."""
+    number = 0
+    for other in range(paths.shape[0]):
+        number += other != thread and paths[other, ply, 0] == own and paths[other, ply, 1] == opp
+    return number
 
 
 @inline
@@ -297,14 +277,12 @@ def _learn_from_others(ply: int, w: Work) -> tuple[Knowledge, bool]:
     """Read again what other threads may have changed; whether another one searches the position of the frame, too."""
     frame = w.frame[ply]
     known = Knowledge(_READY, 1, 1, ZERO, ZERO)
-    shared = False
-    for thread in range(len(w.left)):
-        shared |= _is_at(frame.own, frame.opp, ply, thread, w)
+    shared = _others_at(w.paths, w.thread, ply, frame.own, frame.opp) > 0
     if w.left[w.thread] == ply:
         w.left[w.thread] = NO_PLY
         shared = True
     if shared:
-        _, now = _lookup(frame.own, frame.opp, w)
+        _, now = look_up(w.table, frame.own, frame.opp, w.spare, w.use.stones)
         if now.state != UNSOLVED:
             w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = ZERO, ZERO
             return now, True
@@ -312,7 +290,7 @@ def _learn_from_others(ply: int, w: Work) -> tuple[Knowledge, bool]:
             move = w.move[ply, i]
             if move.refuted or move.cell & frame.must == ZERO:
                 continue
-            seen, reply = _lookup(move.own, move.opp, w)
+            seen, reply = look_up(w.table, move.own, move.opp, w.spare, w.use.stones)
             if seen:
                 known = _learn(ply, i, reply, w)
                 if known.state != _READY:
@@ -347,9 +325,8 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
         least = min(least, move.delta)
         cost = move.delta
         if shared and cost < frame.most_phi:  # one that can still be searched stays so
-            for thread in range(len(w.left)):
-                if _is_at(move.own, move.opp, ply + 1, thread, w):
-                    cost = min(cost + 1 + int(_KEPT_AWAY * cost), frame.most_phi - 1)
+            busy = _others_at(w.paths, w.thread, ply + 1, move.own, move.opp)
+            cost = min(cost + busy * (1 + int(_KEPT_AWAY * cost)), frame.most_phi - 1)
         if best < 0 or cost < first:
             best, first, second = i, cost, first
         elif cost < second:

@@ -11,7 +11,7 @@ from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, pack, transpose, unpack
 from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, new_works, prove
-from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Table, copy, dearest, new_table
+from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, ProofTable, copy, dearest, new_table
 from hexlit.settings import check_numbers
 
 
@@ -130,7 +130,7 @@ class ExactSolver:
         """Take over rows of another solver's table for boards of this size."""
         if rows.ndim != 2 or rows.shape[1] != COLUMNS or rows.dtype != np.uint64:
             raise UsageError(f"a table of shape {rows.shape} and type {rows.dtype}: not one of this solver")
-        self._grow(Table(rows, np.zeros((1, 1, 2), np.uint64)), len(rows))
+        self._grow(ProofTable(rows, np.zeros((1, 1, 2), np.uint64)), len(rows))
         self._stored += len(rows)
 
     def stop(self) -> None:
@@ -218,7 +218,7 @@ class ExactSolver:
             if rows < self._most_rows and self._stored >= rows // 2:
                 self._grow(self._works[0].table, rows)
 
-    def _grow(self, table: Table, rows: int) -> None:
+    def _grow(self, table: ProofTable, rows: int) -> None:
         """Go on with a table larger than `rows` that knows what `table` does."""
         larger = new_table(min(max(rows, _FIRST_ROWS) * _TABLE_GROWTH // 4 * 4, self._most_rows))
         copy(table, larger)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexlit.hex.jit import inline, uncounted_kernel
-from hexlit.hex.solver.bitboard import ONE, ZERO, Words, rotate
+from hexlit.hex.solver.bitboard import ONE, ZERO, Words, rotate, transpose
 
 LOST, WON, UNSOLVED = 0, 1, 2  # for the player to move
 
@@ -49,17 +49,17 @@ class Knowledge(NamedTuple):
     """If UNSOLVED, the union of the carriers that refute the other moves."""
 
 
-class Table(NamedTuple):
+class ProofTable(NamedTuple):
     """Rows of knowledge."""
 
     positions: Words  # [rows, 6]
     carriers: Words  # [rows / 8, 8, 2]
 
 
-def new_table(rows: int) -> Table:
+def new_table(rows: int) -> ProofTable:
     """An empty table; `rows` is a multiple of 4."""
     carriers = np.zeros((max(1, rows // _ROWS_A_ROW), _WAYS, 2), np.uint64)
-    return Table(np.zeros((rows, COLUMNS), np.uint64), carriers)
+    return ProofTable(np.zeros((rows, COLUMNS), np.uint64), carriers)
 
 
 @uncounted_kernel
@@ -82,7 +82,7 @@ def _first_row(rows: int, own: np.uint64, opp: np.uint64) -> int:
 
 
 @inline
-def _seal(row: Words) -> np.uint64:
+def seal(row: Words) -> np.uint64:
     """What the keys of a row are combined with."""
     return row[_VALUE] * _HASH_A ^ row[_CELLS] * _HASH_B ^ row[_PROOF]  # type: ignore[no-any-return]
 
@@ -100,8 +100,8 @@ def find(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> 
         value, cells, proof = row[_VALUE], row[_CELLS], row[_PROOF]
         if value == ZERO:
             break
-        seal = value * _HASH_A ^ cells * _HASH_B ^ proof
-        if row[_OWN] ^ seal == own and row[_OPP] ^ seal == opp:
+        sealed = value * _HASH_A ^ cells * _HASH_B ^ proof
+        if row[_OWN] ^ sealed == own and row[_OPP] ^ sealed == opp:
             if turned:
                 cells, proof = rotate(cells, spare), rotate(proof, spare)
             phi, delta = (value >> _PHI_AT) & _NUMBER, (value >> _DELTA_AT) & _NUMBER
@@ -123,8 +123,8 @@ def store(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, kn
     before = ZERO
     for i in range(first, first + _PROBES):
         row = positions[i]
-        seal = _seal(row)
-        if row[_VALUE] == ZERO or (row[_OWN] ^ seal == own and row[_OPP] ^ seal == opp):
+        sealed = seal(row)
+        if row[_VALUE] == ZERO or (row[_OWN] ^ sealed == own and row[_OPP] ^ sealed == opp):
             victim = i
             before = row[_COST]
             break
@@ -133,8 +133,8 @@ def store(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, kn
     row = positions[victim]
     row[_VALUE] = np.uint64(known.state + 1) | np.uint64(known.phi) << _PHI_AT | np.uint64(known.delta) << _DELTA_AT
     row[_CELLS], row[_PROOF] = cells, proof
-    seal = _seal(row)
-    row[_OWN], row[_OPP] = own ^ seal, opp ^ seal
+    sealed = seal(row)
+    row[_OWN], row[_OPP] = own ^ sealed, opp ^ sealed
     row[_COST] = before + np.uint64(cost)
 
 
@@ -167,15 +167,46 @@ def find_carrier(carriers: Words, stones: np.uint64, moving: bool, other: np.uin
 
 
 @uncounted_kernel
-def copy(table: Table, larger: Table) -> None:
+def look_up(
+    table: ProofTable, own: np.uint64, opp: np.uint64, spare: np.uint64, stones: bool
+) -> tuple[bool, Knowledge]:
+    """Whether there is knowledge of a position, by itself or (`stones`) by the stones of a side; and the knowledge."""
+    seen, known, _ = find(table.positions, own, opp, spare)
+    if known.state == UNSOLVED and stones:
+        other = transpose(opp)
+        carrier = find_carrier(table.carriers, other, False, transpose(own))
+        if carrier != ZERO:
+            return True, solved(LOST, transpose(carrier))
+        carrier = find_carrier(table.carriers, own, True, opp)
+        if carrier == ZERO:
+            carrier = find_carrier(table.carriers, own, False, opp)
+        if carrier != ZERO:
+            return True, solved(WON, carrier)
+    return seen, known
+
+
+@uncounted_kernel
+def keep(
+    table: ProofTable, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int, stones: bool
+) -> None:
+    """Store the knowledge of a position, and its carrier for the winner's `stones`."""
+    store(table.positions, own, opp, spare, known, cost)
+    if stones and known.state == WON and known.cells != ZERO:
+        add_carrier(table.carriers, own, True, known.cells)
+    if stones and known.state == LOST and known.cells != ZERO:
+        add_carrier(table.carriers, transpose(opp), False, transpose(known.cells))
+
+
+@uncounted_kernel
+def copy(table: ProofTable, larger: ProofTable) -> None:
     """Keep a table's rows in an empty `larger` one; if there is no place, the one that cost least gives way."""
     rows, places = table.positions, larger.positions
     for i in range(rows.shape[0]):
         row = rows[i]
         if row[_VALUE] == ZERO:
             continue
-        seal = _seal(row)
-        first = _first_row(places.shape[0], row[_OWN] ^ seal, row[_OPP] ^ seal)
+        sealed = seal(row)
+        first = _first_row(places.shape[0], row[_OWN] ^ sealed, row[_OPP] ^ sealed)
         place = first
         for j in range(first, first + _PROBES):
             if places[j, _VALUE] == ZERO:
@@ -195,6 +226,6 @@ def copy(table: Table, larger: Table) -> None:
                 to[0, 0], to[0, 1] = carrier, sealed
 
 
-def dearest(table: Table, least: int) -> Words:
+def dearest(table: ProofTable, least: int) -> Words:
     """The rows of the positions that cost at least `least` nodes, to be kept in a file."""
     return table.positions[table.positions[:, _COST] >= least]

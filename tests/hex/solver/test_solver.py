@@ -1,14 +1,16 @@
 """The exact solver against plain Python brute force, the published tables and the game's symmetries."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.hex.openings import solved_openings
+from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.solver import ExactSolver, UnsolvedError, winning_moves_batch
+from hexlit.hex.solver.first_moves import FirstMoves
 from hexlit.hex.solver.table import UNSOLVED, Knowledge, add_carrier, copy, find, find_carrier, new_table, store
 
 Board = tuple[int, ...]
@@ -234,3 +236,22 @@ def test_wrong_input_is_refused_in_one_line() -> None:
         ExactSolver(3).solve(empty + 2, 1)
     with pytest.raises(UsageError, match="node_limit=0"):
         ExactSolver(3).solve(empty, 1, node_limit=0)
+
+
+def test_openings_go_on_where_a_killed_run_was(tmp_path: Path) -> None:
+    """What the first run has saved is not searched again."""
+    whole, part = FirstMoves(ExactSolver(6)), FirstMoves(ExactSolver(6), tmp_path)
+    for _ in whole.solve():
+        pass
+    assert whole.rows == SOLVED[6]
+    part.save_after = 0.0
+    for _, _ in zip(part.solve(), range(8), strict=False):
+        pass
+    assert 0 < np.count_nonzero(part.values) < 36
+    rest = FirstMoves(ExactSolver(6), tmp_path)
+    assert np.array_equal(rest.values, part.values)
+    before = rest.nodes
+    for _ in rest.solve():
+        pass
+    assert rest.rows == whole.rows
+    assert rest.nodes - before < whole.nodes
