@@ -38,6 +38,8 @@ from hexlit.interruption import is_interruption
 
 Schema = TypeVar("Schema")
 Arguments = list[str]
+Prepare = Callable[[Arguments], Arguments]
+"""Rewrites the arguments before Hydra sees them; may raise `UsageError`."""
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
@@ -50,12 +52,7 @@ def register_schema(name: str, schema: type[Any]) -> None:
 
 
 def command(
-    name: str,
-    schema: type[Any],
-    task: Callable[..., object] | str,
-    *,
-    prepare: Callable[[Arguments], Arguments] = list,
-    whole: bool = False,
+    name: str, schema: type[Any], task: Callable[..., object] | str, *, prepare: Prepare = list, whole: bool = False
 ) -> Callable[[Arguments], int]:
     """The `main` of a command: `run` with a `task` that takes its settings. Hydra knows the schema from now on.
 
@@ -127,13 +124,7 @@ def _refuse_other_keys(config: DictConfig, prefix: str = "") -> None:
             _refuse_other_keys(config[key], f"{prefix}{key}.")
 
 
-def run(
-    task: Callable[[Composed], None],
-    config_name: str,
-    argv: Arguments,
-    *,
-    prepare: Callable[[Arguments], Arguments] = list,
-) -> int:
+def run(task: Callable[[Composed], None], config_name: str, argv: Arguments, *, prepare: Prepare = list) -> int:
     """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the exit code.
 
     `prepare` may rewrite the arguments first, and raise `UsageError`.

@@ -137,9 +137,6 @@ def _machine(profile: "DeviceProfile") -> dict[str, str | int]:
 
     from hexlit.accelerate.host import processor_identity
 
-    return {
-        "device": str(profile.device),
-        "threads": profile.threads,
-        "processor": f"{platform.machine()} {processor_identity()}",
-        **{name: version(name) for name in ("torch", "numba", "hexlit")},
-    }
+    processor = f"{platform.machine()} {processor_identity()}"
+    machine: dict[str, str | int] = {"device": str(profile.device), "threads": profile.threads, "processor": processor}
+    return machine | {name: version(name) for name in ("torch", "numba", "hexlit")}

@@ -62,16 +62,11 @@ def track(
     from hexlit.training.loggers import checkpoint_files
 
     size, folder = document["board"], composed.folder
-    facts = {"git": git_state()} | {name: document[name] for name in ("specs", "device") if name in document}
-    run = open_run(
-        settings.logger.wandb,
-        folder,
-        name=f"{kind}-{folder.name}",
-        kind=kind,
-        tags=[kind, *filter(None, [document.get("what")]), f"{size}×{size}"],
-        facts={**asdict(settings), **composed.choices(), "versions": versions(), "size": size, **facts},
-        resumed=kind == "match" and settings.resume is not None,
-    )
+    facts = {**asdict(settings), **composed.choices(), "versions": versions(), "size": size, "git": git_state()}
+    facts |= {name: document[name] for name in ("specs", "device") if name in document}
+    name, tags = f"{kind}-{folder.name}", [kind, *filter(None, [document.get("what")]), f"{size}×{size}"]
+    resumed = kind == "match" and settings.resume is not None
+    run = open_run(settings.logger.wandb, folder, name=name, kind=kind, tags=tags, facts=facts, resumed=resumed)
     if run is None:
         return
     for path in dict.fromkeys(map(network_file, sources)):  # two players may share a checkpoint
@@ -104,7 +99,5 @@ def refuse_unused(settings: Any, overrides: Iterable[str]) -> None:
             if override.lstrip("+~").partition("=")[0].partition(".")[0] in ("ray", "workers"):
                 raise UsageError(f"{override}: where={settings.where} uses no cluster; add where=ray, or leave it out")
     elif accelerator.device not in ("auto", ray.device):
-        raise UsageError(
-            f"accelerator.device={accelerator.device}: with ray.gpus={ray.gpus:g} tasks compute on {ray.device}; "
-            "leave it out, or choose by ray.gpus"
-        )
+        why = f"with ray.gpus={ray.gpus:g} tasks compute on {ray.device}"
+        raise UsageError(f"accelerator.device={accelerator.device}: {why}; leave it out, or choose by ray.gpus")

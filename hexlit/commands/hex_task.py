@@ -44,12 +44,9 @@ class MeasuredStrength:
         self._first.wait(shown_in(phase))
 
     def set_up(self, profile: DeviceProfile) -> int:
-        config = self._config
-        batch = evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)
-        cache = cache_folder() / "truth"
-        self._strength = Strength(
-            config.evaluation, config.search, size=config.board, swap=config.swap, batch=batch, cache=cache
-        )
+        config, own, cache = self._config, self._config.evaluation, cache_folder() / "truth"
+        batch = evaluation_batch(own, config.board, profile.evaluation_batch)
+        self._strength = Strength(own, config.search, size=config.board, swap=config.swap, batch=batch, cache=cache)
         return batch
 
     def least(self) -> Mapping[str, float] | None:
@@ -71,11 +68,8 @@ class MeasuredStrength:
 
     def summary(self) -> dict[str, float]:
         """Seconds of compiling before and during the first epoch, and of waiting for the latter."""
-        return {
-            "first_seconds": self._first.seconds,
-            "beside_seconds": self._later.seconds,
-            "waited_seconds": self._waited,
-        }
+        first, beside = self._first.seconds, self._later.seconds
+        return {"first_seconds": first, "beside_seconds": beside, "waited_seconds": self._waited}
 
     def close(self) -> None:
         self._first.close()

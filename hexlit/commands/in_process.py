@@ -6,7 +6,7 @@ import os
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from hydra.types import RunMode
 from omegaconf import flag_override
 
 from hexlit.commands import run_folder
-from hexlit.commands.application import Arguments, explain, is_mistake, mistake_of_task, typed
+from hexlit.commands.application import Arguments, Prepare, explain, is_mistake, mistake_of_task, typed
 from hexlit.commands.composing import Composed, composed, hydra_initialized
 from hexlit.errors import UsageError
 
@@ -25,11 +25,7 @@ Schema = TypeVar("Schema")
 
 @contextmanager
 def called(
-    config_name: str,
-    schema: type[Schema],
-    arguments: Arguments,
-    *,
-    prepare: Callable[[Arguments], Arguments] = list,
+    config_name: str, schema: type[Schema], arguments: Arguments, *, prepare: Prepare = list
 ) -> Iterator[tuple[Schema, Composed]]:
     """Compose `conf/<config_name>.yaml` with the overrides `arguments`, for the work of the command in the block.
 
@@ -63,9 +59,7 @@ def called(
         run_folder.leave(refused=refused)
 
 
-def composed_with_hydra(
-    config_name: str, arguments: Arguments, *, prepare: Callable[[Arguments], Arguments] = list
-) -> Composed:
+def composed_with_hydra(config_name: str, arguments: Arguments, *, prepare: Prepare = list) -> Composed:
     """The command line with these `arguments`; nothing is run.
 
     Raises:
@@ -137,9 +131,7 @@ def log_file_of_run(path: Path) -> Iterator[None]:
         file.close()
 
 
-def settings_of(
-    config_name: str, arguments: Arguments, schema: type[Schema], *, prepare: Callable[[Arguments], Arguments] = list
-) -> Schema:
+def settings_of(config_name: str, arguments: Arguments, schema: type[Schema], *, prepare: Prepare = list) -> Schema:
     """The settings from `conf/<config_name>.yaml` and the overrides `arguments`; nothing is run.
 
     Raises:

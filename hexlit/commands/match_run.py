@@ -70,7 +70,7 @@ def check_players(config: "MatchConfig", specs: Sequence[PlayerSpec]) -> None:
 
 def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed, console: Console) -> None:
     """As `run_match`, once the settings are kept in its folder."""
-    folder = composed.folder
+    folder, openings = composed.folder, config.openings
     # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
     title = f"hexlit match · {len(specs)} players"
@@ -88,11 +88,7 @@ def play(config: "MatchConfig", specs: Sequence[PlayerSpec], composed: Composed,
     document = {
         "board": log.size,
         **{name: getattr(config, name) for name in ("seed", "mode", "swap")},
-        "openings": {
-            "count": config.pairs,
-            "plies": config.openings.length(swap=config.swap),
-            "balanced": config.openings.balanced,
-        },
+        "openings": {"count": config.pairs, "plies": openings.length(swap=config.swap), "balanced": openings.balanced},
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
         **standings(tournament, anchor, sprt=test_of(config), seed=config.seed),

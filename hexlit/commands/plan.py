@@ -53,14 +53,10 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     pace = read_pace(str(asked.rates))
     learner = pace if asked.learner_rates is None else read_pace(asked.learner_rates)
     selfplay, cores, host_cores = recipe.selfplay, asked.cores or learner.cores, asked.host_cores or pace.cores
-    machines = replace(
-        asked,
-        cores=cores,
-        workers=asked.workers if asked.workers is not None else 0 if asked.hosts else cores,
-        host_cores=host_cores,
-        host_workers=asked.host_workers or host_cores,
-        ahead=asked.ahead if asked.ahead is not None else selfplay.versions_behind * (selfplay.ahead is not False),
-    )
+    workers = asked.workers if asked.workers is not None else 0 if asked.hosts else cores
+    ahead = asked.ahead if asked.ahead is not None else selfplay.versions_behind * (selfplay.ahead is not False)
+    there = asked.host_workers or host_cores
+    machines = replace(asked, cores=cores, workers=workers, host_cores=host_cores, host_workers=there, ahead=ahead)
     if not 0 < machines.actors <= selfplay.games:
         raise UsageError(f"{machines.actors} processes: from 1 to selfplay.games={selfplay.games} can play")
     batch = recipe.hardware.train_batch or recipe.data.batch
@@ -74,16 +70,10 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
         return {**result, "hours": hours, "cost": hours * (asked.learner_price + on.hosts * asked.host_price)}
 
     others = {what: one for what, one in changes(machines).items() if one.actors <= selfplay.games}
-    return {
-        "recipe": recipe.name,
-        "cluster": asdict(machines) | {"devices": asked.gpus, "actors": machines.actors},
-        "ahead": machines.ahead,
-        "target": goal,
-        "epochs": epochs,
-        **figures(machines),
-        "limit": limit(figures(machines), machines),
-        "changes": [{"what": what, **figures(one)} for what, one in others.items()],
-    }
+    changed, own = [{"what": what, **figures(one)} for what, one in others.items()], figures(machines)
+    cluster = asdict(machines) | {"devices": asked.gpus, "actors": machines.actors}
+    subject = {"recipe": recipe.name, "cluster": cluster, "ahead": ahead, "target": goal, "epochs": epochs}
+    return {**subject, **own, "limit": limit(own, machines), "changes": changed}
 
 
 def read_pace(rates: str) -> Pace:

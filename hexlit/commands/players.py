@@ -49,9 +49,8 @@ class Evaluators:
         from hexlit.nets.evaluator import NetworkEvaluator
 
         if batch not in self._built:
-            self._built[batch] = NetworkEvaluator(
-                self.loaded.net, size=self.size, swap=self.loaded.swap, batch=batch, profile=self.profile
-            )
+            net, swap = self.loaded.net, self.loaded.swap
+            self._built[batch] = NetworkEvaluator(net, size=self.size, swap=swap, batch=batch, profile=self.profile)
         return self._built[batch]
 
 
@@ -149,9 +148,8 @@ class PlayerFactory:
 
     def _of_network(self, spec: PlayerSpec) -> Callable[[int], Player]:
         """A maker, by number of games at once, of the player that searches, or takes the network's best move."""
-        evaluators = self.networks[spec.source]
+        evaluators, search = self.networks[spec.source], replace(self._search, **spec.settings)
         swap = evaluators.loaded.swap
-        search = replace(self._search, **spec.settings)
 
         def make(games: int) -> Player:
             if spec.kind == "policy":

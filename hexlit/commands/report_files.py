@@ -103,9 +103,8 @@ def write_beside(folder: Path) -> Path | None:
     try:
         return write_report(folder)[0]
     except Exception as error:  # a full disk, a missing font: the results are on disk already
-        log.warning(
-            "report.html was not written (%s: %s); hexlit report %s tries again", type(error).__name__, error, folder
-        )
+        reason = f"{type(error).__name__}: {error}"
+        log.warning("report.html was not written (%s); hexlit report %s tries again", reason, folder)
         return None
 
 

@@ -122,17 +122,9 @@ def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluato
         evaluator = evaluators(games)
         backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
         device, workers = f"{profile.device}, {profile.threads} threads, {backend}", 0
-    facts = {
-        **{name: getattr(settings, name) for name in ("what", "checkpoint", "seed", "where")},
-        "search": asdict(settings.search),
-        "trained_on": loaded.size,
-        "board": size,
-        "swap": loaded.swap,
-        "games": games,
-        "workers": workers,
-        "device": device,
-        "versions": versions(),
-    }
+    facts = {name: getattr(settings, name) for name in ("what", "checkpoint", "seed", "where")}
+    facts |= {"search": asdict(settings.search), "trained_on": loaded.size, "board": size, "swap": loaded.swap}
+    facts |= {"games": games, "workers": workers, "device": device, "versions": versions()}
     return evaluators, games, facts
 
 
@@ -142,10 +134,8 @@ def measure_truth(
     """Openings, optimality and calibration, without search and with each number of simulations."""
     size, cache = evaluators.size, cache_folder() / "truth"
     advance("solving positions", 0.0)
-    positions = {
-        "games": game_positions(size, settings.positions, settings.seed, cache),
-        "random": random_positions(size, settings.positions, settings.seed, cache),
-    }
+    kinds = {"games": game_positions, "random": random_positions}
+    positions = {kind: make(size, settings.positions, settings.seed, cache) for kind, make in kinds.items()}
     batch = games * settings.workers if settings.where == "ray" else games
     with judges(settings, evaluators, games) as judge:
         levels = {number: judge(number) for number in (0, *sorted(set(settings.simulations)))}
@@ -186,10 +176,8 @@ class Parts:
         content |= read_json(self._path) if resume else {}
         was = content["subject"].get(NETWORK)
         if was != digest:
-            raise UsageError(
-                f"resume={folder}: {NETWORK} was {was} when its parts were measured, and is {digest} now; start a new "
-                "measurement"
-            )
+            told = f"was {was} when its parts were measured, and is {digest} now"
+            raise UsageError(f"resume={folder}: {NETWORK} {told}; start a new measurement")
         content["devices"] = list(dict.fromkeys([*content["devices"], device]))
         self._content = content
         write_text_atomic(self._path, as_json(content) + "\n")

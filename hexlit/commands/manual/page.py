@@ -84,10 +84,8 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
         lines += _row(group.name, options, width)
     names = sorted({one.section for one in taken.settings} | {""})
     sections = {name: [one for one in taken.settings if one.section == name] for name in names}
-    parts = {
-        f"{name}: {_sentences(taken.sections[name])[0]}" if name else "settings (KEY=VALUE):": sections[name]
-        for name in names
-    }
+    about = {name: _sentences(taken.sections[name])[0] for name in names}
+    parts = {f"{name}: {about[name]}" if name else "settings (KEY=VALUE):": sections[name] for name in names}
     short = not whole and len(taken.settings) > MANY
     if short:
         often = [one for one in taken.settings if one.section and any(fnmatch(one.key, key) for key in OFTEN)]
@@ -100,8 +98,7 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
         lines += ["", *_wrapped("sections (SECTION.KEY=VALUE; in brackets, the number of settings):", width)]
         for name, settings in sections.items():
             left = f"  {name} ({len(settings)})".ljust(_column(width))
-            about = _sentences(taken.sections[name])[0]
-            lines.append(f"{left}{textwrap.shorten(about, width - len(left), placeholder=' ...')}")
+            lines.append(f"{left}{textwrap.shorten(about[name], width - len(left), placeholder=' ...')}")
     return [*lines, "", "flags:", *(line for flag, what in FLAGS.items() for line in _row(flag, what, width))]
 
 
