@@ -12,31 +12,20 @@ pytestmark = pytest.mark.row("E14")
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("kind", "settings", "message"),
     [
-        ({"gpus": 1.5}, "ray.gpus=1.5: a share of one GPU"),
-        ({"resources": {"player": 0}}, "ray.resources.player=0: must be above 0"),
-        ({"address": "ray://head:10001"}, "ray.address=ray://head:10001: must be auto, null, or HOST:PORT"),
-        ({"address": "head"}, "ray.address=head: must be auto, null, or HOST:PORT"),
-        ({"address": "head:70000"}, "ray.address=head:70000: must be auto, null, or HOST:PORT"),
+        (RayConfig, {"gpus": 1.5}, "ray.gpus=1.5: a share of one GPU"),
+        (RayConfig, {"resources": {"player": 0}}, "ray.resources.player=0: must be above 0"),
+        (RayConfig, {"address": "ray://head:10001"}, "ray.address=ray://head:10001: must be auto, null, or HOST:PORT"),
+        (RayConfig, {"address": "head"}, "ray.address=head: must be auto, null, or HOST:PORT"),
+        (RayConfig, {"address": "head:70000"}, "ray.address=head:70000: must be auto, null, or HOST:PORT"),
+        (SelfPlayConfig, {"where": "ray", "workers": 0}, "selfplay.workers=0: Ray plays in shares"),
+        (SelfPlayConfig, {"versions_behind": 2, "ahead": False}, "selfplay.versions_behind=2: no effect"),
     ],
 )
-def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_settings_that_cannot_be_are_refused(kind: type, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as refused:
-        RayConfig(**settings)
-    assert str(refused.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"where": "ray", "workers": 0}, "selfplay.workers=0: Ray plays in shares"),
-        ({"versions_behind": 2, "ahead": False}, "selfplay.versions_behind=2: no effect"),
-    ],
-)
-def test_places_of_self_play_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        SelfPlayConfig(**settings)
+        kind(**settings)
     assert str(refused.value).startswith(message)
 
 

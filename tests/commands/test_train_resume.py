@@ -211,33 +211,31 @@ def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Pa
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
+def interrupted(sent: signal.Signals, epoch: int, overrides: list[str], cwd: Path) -> tuple[str, list[psutil.Process]]:
+    """What a run says after a signal in the training of `epoch`, and the processes that it had started until then."""
+    command = [sys.executable, "-c", LISTENS, "train", *overrides]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd) as run:
+        assert run.stdout is not None
+        for line in run.stdout:
+            if f"epoch {epoch} of 1000  training" in line:
+                break
+        workers = psutil.Process(run.pid).children()
+        run.send_signal(sent)
+        rest = run.stdout.read()
+        assert run.wait(timeout=60) == 130, rest
+    assert "Traceback" not in rest
+    return rest, workers
+
+
 @pytest.mark.row("E13")
 @pytest.mark.slow  # a run with workers in a process of its own
 def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) -> None:
     """The games under way are not waited for, those that have ended are kept, and no process is left."""
     folder = tmp_path / "run"
     long = ["selfplay.workers=2", "selfplay.positions=3000", "data.reuse=0.1", "trainer.max_epochs=1000"]
-    command = [
-        sys.executable,
-        "-c",
-        LISTENS,
-        "train",
-        *TINY,
-        *long,
-        "trainer.max_time=0:01:30",
-        f"hydra.run.dir={folder}",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
-        assert run.stdout is not None
-        for line in run.stdout:
-            if "epoch 1 of 1000  training" in line:
-                break
-        workers = psutil.Process(run.pid).children()
-        assert len(workers) >= 2
-        run.send_signal(signal.SIGINT)
-        rest = run.stdout.read()
-        assert run.wait(timeout=60) == 130, rest
-    assert "Traceback" not in rest
+    overrides = [*TINY, *long, "trainer.max_time=0:01:30", f"hydra.run.dir={folder}"]
+    _, workers = interrupted(signal.SIGINT, 1, overrides, tmp_path)
+    assert len(workers) >= 2
     psutil.wait_procs(workers, timeout=10)
     assert [worker for worker in workers if worker.is_running()] == []
     assert not (folder / "games" / "journal.arrows").exists()
@@ -247,16 +245,7 @@ def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) 
 def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(sent: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C, and what batch systems send before they kill."""
     overrides = [*TINY, "trainer.max_epochs=1000", "trainer.max_time=1:00:00", "hydra.run.dir=run"]
-    command = [sys.executable, "-c", LISTENS, "train", *overrides]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path) as run:
-        assert run.stdout is not None
-        for line in run.stdout:
-            if "epoch 2 of 1000  training" in line:
-                break
-        run.send_signal(sent)
-        rest = run.stdout.read()
-        assert run.wait(timeout=60) == 130, rest
-    assert "Traceback" not in rest
+    rest, _ = interrupted(sent, 2, overrides, tmp_path)
     said, command_line = rest.splitlines()[-2:]
     assert re.match(
         r"The run was interrupted after \d+ of 1000 epochs, before it was proved: openings \d/9, search", said

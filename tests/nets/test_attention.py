@@ -4,18 +4,18 @@ import math
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from hexlit.nets.backends import folded_twin
 from hexlit.nets.blocks import ConvNorm, SelfAttention, SqueezeExcitation
 from hexlit.nets.config import ATTENTIONS, NetConfig
 from hexlit.nets.tower import HexNet, build_net
-from tests.nets.test_tower import planes_of
+from tests.nets import test_tower
+from tests.nets.test_tower import assert_hears_a_far_stone, planes_of
 
 
 def small(**fields: object) -> NetConfig:
-    settings = {"channels": 8, "blocks": [1, 2], "policy_channels": 4, "value_channels": 4, "value_hidden": 8} | fields
-    return NetConfig(**settings)  # type: ignore[arg-type]
+    return test_tower.small(**{"blocks": [1, 2]} | fields)
 
 
 def trained_like(config: NetConfig) -> HexNet:
@@ -97,13 +97,7 @@ def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> Non
 def test_self_attention_makes_a_far_stone_matter() -> None:
     """One 3x3 convolution and one block see 3 cells far; attention hears a corner in the other one."""
     net = trained_like(small(attention="self", blocks=[1], global_pooling=False)).eval()
-    seen: list[Tensor] = []
-    net.attention[0].register_forward_hook(lambda module, inputs, output: seen.append(output))
-    planes = torch.zeros(1, 5, 19, 19)
-    net(planes)
-    planes[0, 0, 0, 0] = 1
-    net(planes)
-    assert not torch.equal(seen[0][0, :, 18, 18], seen[1][0, :, 18, 18])
+    assert_hears_a_far_stone(net, net.attention[0])
 
 
 @pytest.mark.row("A28")

@@ -52,14 +52,6 @@ def test_nothing_is_measured_in_bfloat16_where_torch_is_alone(
 
 
 @pytest.mark.row("F3")
-def test_float32_has_a_choice_without_further_packages(
-    measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert backend_of(trained_like()) == "winograd"
-    assert measured == [["fused", "winograd"]]
-
-
-@pytest.mark.row("F3")
 def test_the_choice_is_measured_once_for_each_batch(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     net = trained_like()
     assert [backend_of(net) for _ in range(3)] == ["winograd"] * 3

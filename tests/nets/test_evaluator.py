@@ -117,6 +117,16 @@ def test_bf16_backend_agrees_on_the_best_move(backend: str) -> None:
     np.testing.assert_allclose(value, expected_value, atol=0.05)
 
 
+def assert_takes_new_weights(evaluator: NetworkEvaluator, device: torch.device, tolerance: float) -> None:
+    """From the host and from its own device, and it says what the plain network says with them."""
+    planes = random_positions(64, 7)
+    for seed, place in ((0, torch.device("cpu")), (1, device)):
+        evaluator.refresh(trained_like(seed).to(place))
+        expected = plain(trained_like(seed), planes, 50)
+        for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
+            np.testing.assert_allclose(got, right, atol=tolerance)
+
+
 @pytest.mark.row("A26")
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
 def test_on_every_device_it_says_what_the_plain_network_says_and_takes_new_weights(
@@ -126,12 +136,7 @@ def test_on_every_device_it_says_what_the_plain_network_says_and_takes_new_weigh
     profile.apply()
     evaluator = NetworkEvaluator(trained_like(0), size=7, swap=True, batch=64, profile=profile)
     assert evaluator.backend == "eager"
-    planes, tolerance = random_positions(64, 7), 1e-3 if evaluator.dtype == torch.float32 else 0.1
-    for seed in (0, 1):
-        evaluator.refresh(trained_like(seed).to(device))
-        expected = plain(trained_like(seed), planes, 50)
-        for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
-            np.testing.assert_allclose(got, right, atol=tolerance)
+    assert_takes_new_weights(evaluator, device, 1e-3 if evaluator.dtype == torch.float32 else 0.1)
 
 
 @pytest.mark.row("A26")
@@ -258,12 +263,7 @@ def test_cuda_backend_equals_the_plain_network_and_refreshes(backend: str, preci
     profile.apply()
     evaluator = NetworkEvaluator(trained_like(0), size=7, swap=True, batch=64, profile=profile)
     assert evaluator.backend == backend
-    planes, tolerance = random_positions(64, 7), 1e-3 if precision == "fp32" else 0.1
-    for net in (trained_like(0), trained_like(1).cuda()):
-        evaluator.refresh(net)
-        expected = plain(net.cpu(), planes, 50)
-        for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
-            np.testing.assert_allclose(got, right, atol=tolerance)
+    assert_takes_new_weights(evaluator, torch.device("cuda"), 1e-3 if precision == "fp32" else 0.1)
 
 
 @pytest.mark.row("C4")

@@ -5,7 +5,7 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.nets.config import ACTIVATIONS, NetConfig
-from hexlit.nets.tower import build_net, masked_logits
+from hexlit.nets.tower import HexNet, build_net, masked_logits
 
 LAYOUTS = {
     "resnet18": ("basic", [2, 2, 2, 2], 16),
@@ -75,6 +75,17 @@ def test_untrained_network_is_near_uniform_and_near_zero() -> None:
     assert output.value.abs().max() < 0.2
 
 
+def assert_hears_a_far_stone(net: HexNet, part: torch.nn.Module) -> None:
+    """What `part` says of one corner changes with a stone in the other."""
+    planes = torch.zeros(1, 5, 19, 19)
+    seen: list[torch.Tensor] = []
+    part.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    net(planes)
+    planes[0, 0, 0, 0] = 1
+    net(planes)
+    assert not torch.equal(seen[0][0, :, 18, 18], seen[1][0, :, 18, 18])
+
+
 def test_global_pooling_makes_a_far_stone_matter() -> None:
     """Three blocks see 7 cells far at most; with the bias from the whole board a corner is heard in the other one."""
     torch.manual_seed(0)
@@ -82,13 +93,7 @@ def test_global_pooling_makes_a_far_stone_matter() -> None:
     for part in net.blocks:
         torch.nn.init.ones_(part.layers[-1].norm.weight)  # type: ignore[union-attr, index]
     torch.nn.init.normal_(net.blocks[2].bias.linear.weight)  # type: ignore[union-attr, arg-type]
-    planes = torch.zeros(1, 5, 19, 19)
-    seen = []
-    net.blocks[2].register_forward_hook(lambda module, inputs, output: seen.append(output))
-    net(planes)
-    planes[0, 0, 0, 0] = 1
-    net(planes)
-    assert not torch.equal(seen[0][0, :, 18, 18], seen[1][0, :, 18, 18])
+    assert_hears_a_far_stone(net, net.blocks[2])
 
 
 def test_dropout_acts_in_training_only() -> None:

@@ -8,6 +8,7 @@ in the root of the checkout. Make them again only when the search is meant to fi
 """
 
 import json
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -67,32 +68,28 @@ def test_the_search_finds_what_is_on_record(algorithm: str, number: int) -> None
 
 # 2×2, Black a1, White b2, Black to move: a2 wins at once, after b1 White wins with a2. Priors 1/2 each, values 0.
 BY_HAND = Game(2, moves=[0, 3])
-B1, A2 = 1, 2
+A2 = 2
 
 
 @pytest.mark.row("E5")
-def test_three_simulations_of_puct_done_by_hand() -> None:
-    """1. Both moves are untried: the first, b1, is tried and worth 0.
+@pytest.mark.parametrize(("algorithm", "odds"), [("puct", 2.0), ("gumbel", exp(2.6))])
+def test_three_simulations_done_by_hand(algorithm: str, odds: float) -> None:
+    """Of PUCT:
+
+    1. Both moves are untried: the first, b1, is tried and worth 0.
     2. b1 scores 0 + 1.25·√2·0.5/2 = 0.44; a2 scores 0 - 0.2·√0.5 + 1.25·√2·0.5 = 0.74, is tried and wins.
     3. b1 scores 1.25·√3·0.5/2 = 0.54; a2 scores 1 + 0.54.
-    """
-    result = search_games([BY_HAND], SearchConfig("puct", 3), UniformEvaluator())
-    assert result.visits[0].tolist() == [0, 1, 2, 0]
-    assert result.policy[0] == pytest.approx([0, 1 / 3, 2 / 3, 0])
-    assert result.action[0] == A2
-    assert result.value[0] == 1
 
+    Of Gumbel:
 
-@pytest.mark.row("E5")
-def test_three_simulations_of_gumbel_done_by_hand() -> None:
-    """1., 2. Sequential halving visits each of the two moves once: b1 is worth 0, a2 is worth 1.
+    1., 2. Sequential halving visits each of the two moves once: b1 is worth 0, a2 is worth 1.
     3. The better one again: a2, worth 1.
     v_mix does not matter, no move being untried. The scale of the Q values, moved from [-1, 1] to [0, 1], is
     (50 + 2)·0.1 = 5.2, so a2's weight is e^5.2 against b1's e^2.6: shares 1/(1 + e^-2.6) and 1/(1 + e^2.6).
     """
-    result = search_games([BY_HAND], SearchConfig("gumbel", 3), UniformEvaluator())
+    result = search_games([BY_HAND], SearchConfig(algorithm, 3), UniformEvaluator())
     assert result.visits[0].tolist() == [0, 1, 2, 0]
-    assert result.policy[0] == pytest.approx([0, 0.0691384, 0.9308616, 0], abs=1e-6)
+    assert result.policy[0] == pytest.approx([0, 1 / (1 + odds), odds / (1 + odds), 0])
     assert result.action[0] == A2
     assert result.value[0] == 1
 

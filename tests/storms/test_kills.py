@@ -17,7 +17,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,38 +142,54 @@ def content(store: Path) -> list[tuple[int, bytes, int]]:
     ]
 
 
+def storm(
+    kind: str, command: str, seed: int, room: Path, elsewhere: Path, arguments: Callable[[Path], list[str]]
+) -> Iterator[tuple[Counts, Path, bool]]:
+    """Run the command in a folder until it ends, then in the next, for all kills of its kind; after each run its
+    counts, its folder and whether it was killed. The first run, without a kill, is in the folder `expected`.
+    """
+    _, output = run(command, -1, *arguments(room / "expected"))
+    counts, rng = Counts(), random.Random(seed)
+    last = False
+    while not last:
+        folder = room / f"run-{counts.ends}"
+        last = counts.kills >= round(KILLS * SHARES[kind])
+        code, _ = run(command, -1 if last else rng.randrange(calls_of(output)), *arguments(folder))
+        if code:
+            counts.kills += 1
+            counts.orphans += orphans(room)
+        else:
+            counts.ends += 1
+        yield counts, folder, code != 0
+        if not code:
+            counts.leftovers += leftovers(folder, elsewhere)
+            print(f"{kind}: {counts}", flush=True)
+    assert counts.fine(), counts
+
+
+def begun_or_resumed(folder: Path, start: list[str]) -> list[str]:
+    known = (folder / ".hydra" / "overrides.yaml").is_file()
+    return [f"resume={folder}"] if known else [*start, f"hydra.run.dir={folder}"]
+
+
 def test_imports(tmp_path: Path, elsewhere: Path) -> None:
     source = save_games(tmp_path / "source", size=5, games=400)
-    expected = tmp_path / "expected"
-    _, output = run("games", -1, "import", f"source={source}", f"target={expected}", "duplicates=exact")
-    wanted = sorted(content(expected))
-    number = 0
-    target = tmp_path / "store-0"
-    counts, rng, before = Counts(), random.Random(2), set[tuple[int, bytes, int]]()
-    while True:
-        last = counts.kills >= round(KILLS * SHARES["import"])
-        count = -1 if last else rng.randrange(calls_of(output))
-        code, _ = run("games", count, "import", f"source={source}", f"target={target}", "duplicates=exact")
+
+    def arguments(target: Path) -> list[str]:
+        return ["import", f"source={source}", f"target={target}", "duplicates=exact"]
+
+    before = set[tuple[int, bytes, int]]()
+    for counts, target, killed in storm("import", "games", 2, tmp_path, elsewhere, arguments):
+        wanted = set(content(tmp_path / "expected"))
         found = content(target) if target.is_dir() else []
         counts.lost += len(before - set(found))
         counts.twice += len(found) - len({game_id for game_id, *_ in found})
-        counts.changed += len(set(found) - set(wanted))
-        before = set(found)
-        if code:
-            counts.kills += 1
-            counts.orphans += orphans(tmp_path)
-            continue
-        counts.ends += 1
-        counts.lost += len(set(wanted) - set(found))
-        counts.leftovers += leftovers(target, elsewhere)
-        assert not (target / "journal.arrows").exists()
-        json.loads((target / "import.json").read_text())
-        print(f"import: {counts}", flush=True)
-        if last:
-            break
-        number, before = number + 1, set()
-        target = tmp_path / f"store-{number}"
-    assert counts.fine(), counts
+        counts.changed += len(set(found) - wanted)
+        before = set(found) if killed else set()
+        if not killed:
+            counts.lost += len(wanted - set(found))
+            assert not (target / "journal.arrows").exists()
+            json.loads((target / "import.json").read_text())
 
 
 def rows_of(folder: Path) -> list[tuple[str, ...]]:
@@ -184,35 +200,19 @@ def rows_of(folder: Path) -> list[tuple[str, ...]]:
 def test_matches(tmp_path: Path, elsewhere: Path) -> None:
     start = ["players=[random,two_distance,rollouts simulations=4]", "board=4", "pairs=6", "at_once=2", "seed=3"]
     start += ["accelerator=cpu", "accelerator.threads=1", "openings.balanced=false"]
-    expected = tmp_path / "expected"
-    _, output = run("match", -1, *start, f"hydra.run.dir={expected}")
-    wanted, number = sorted(rows_of(expected)), 0
-    folder, counts, rng = tmp_path / "run-0", Counts(), random.Random(3)
-    arguments = [*start, f"hydra.run.dir={folder}"]
     before: list[tuple[str, ...]] = []
-    while True:
-        last = counts.kills >= round(KILLS * SHARES["match"])
-        code, _ = run("match", -1 if last else rng.randrange(calls_of(output)), *arguments)
-        if code:
-            counts.kills += 1
-            counts.orphans += orphans(tmp_path)
-            before = rows_of(folder)[: len(rows_of(folder)) // 2 * 2] if (folder / "games.csv").exists() else []
-            known = (folder / ".hydra" / "overrides.yaml").is_file()
-            arguments = [f"resume={folder}"] if known else [*start, f"hydra.run.dir={folder}"]
+    for counts, folder, killed in storm(
+        "match", "match", 3, tmp_path, elsewhere, lambda folder: begun_or_resumed(folder, start)
+    ):
+        found = rows_of(folder) if not killed or (folder / "games.csv").exists() else []
+        if killed:
+            before = found[: len(found) // 2 * 2]
             continue
-        counts.ends += 1
-        found = rows_of(folder)
-        counts.lost += len(set(wanted) - set(found)) + len(set(before) - set(found))
+        wanted = set(rows_of(tmp_path / "expected"))
+        counts.lost += len(wanted - set(found)) + len(set(before) - set(found))
         counts.twice += len(found) - len(set(found))
-        counts.changed += len(set(found) - set(wanted))
-        counts.leftovers += leftovers(folder, elsewhere)
-        print(f"match: {counts}", flush=True)
-        if last:
-            break
-        number, before = number + 1, []
-        folder = tmp_path / f"run-{number}"
-        arguments = [*start, f"hydra.run.dir={folder}"]
-    assert counts.fine(), counts
+        counts.changed += len(set(found) - wanted)
+        before = []
 
 
 def test_sweeps(tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,34 +225,20 @@ def test_sweeps(tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
     start = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=random", "logger=csv", "board=3"]
     start += ["accelerator=cpu", "trainer.max_epochs=4", "optimizer.lr=interval(1e-4,1e-1)", "seed=5"]
     start += [f"hydra.sweeper.n_trials={trials}", "hydra.sweeper.n_jobs=2", "hydra/sweeper/pruner=none"]
-    first = tmp_path / "expected"
-    _, output = run("train", -1, *start, f"hydra.sweep.dir={first}")
-    number, counts, rng = 0, Counts(), random.Random(4)
-    folder, before = tmp_path / "sweep-0", dict[str, tuple[object, ...]]()
-    while True:
-        last = counts.kills >= round(KILLS * SHARES["sweep"])
+
+    def arguments(folder: Path) -> list[str]:
         resume = ["sweep.resume=true"] if (folder / "sweep.json").exists() else []
-        count = -1 if last else rng.randrange(calls_of(output))
-        code, _ = run("train", count, *start, *resume, f"hydra.sweep.dir={folder}")
-        if code:
-            counts.kills += 1
-            counts.orphans += orphans(tmp_path)
-        done = {str(key): value for key, value in complete_trials(folder).items()}
+        return [*start, *resume, f"hydra.sweep.dir={folder}"]
+
+    before: dict[int, tuple[object, ...]] = {}
+    for counts, folder, killed in storm("sweep", "train", 4, tmp_path, elsewhere, arguments):
+        done = complete_trials(folder)
         counts.lost += len(before.keys() - done.keys())
         counts.changed += sum(before[key] != done[key] for key in before.keys() & done.keys())
-        before = done
-        if code:
-            continue
-        counts.ends += 1
-        counts.lost += max(0, trials - len(done))
-        counts.twice += max(0, len(done) - trials)
-        counts.leftovers += leftovers(folder, elsewhere)
-        print(f"sweep: {counts}", flush=True)
-        if last:
-            break
-        number, before = number + 1, {}
-        folder = tmp_path / f"sweep-{number}"
-    assert counts.fine(), counts
+        before = done if killed else {}
+        if not killed:
+            counts.lost += max(0, trials - len(done))
+            counts.twice += max(0, len(done) - trials)
 
 
 def complete_trials(folder: Path) -> dict[int, tuple[object, ...]]:
@@ -271,37 +257,16 @@ def complete_trials(folder: Path) -> dict[int, tuple[object, ...]]:
 
 def test_training_and_resuming(tmp_path: Path, elsewhere: Path) -> None:
     overrides = [*TINY, "trainer.max_epochs=3", "trainer.monitor=strength.score", "trainer.monitor_mode=max"]
-    expected, rng = tmp_path / "expected", random.Random(1)
-    _, output = run("train", -1, *overrides, f"hydra.run.dir={expected}")
-    number, survivors = 0, set[int]()
-    folder = tmp_path / "run-0"
-    counts = Counts()
-
-    def start() -> list[str]:
-        return [*overrides, f"hydra.run.dir={folder}"]
-
-    wanted, arguments = round(KILLS * SHARES["train"]), start()
-    while True:
-        last = counts.kills >= wanted
-        code, _ = run("train", -1 if last else rng.randrange(calls_of(output)), *arguments)
-        if code:
-            counts.kills += 1
-            counts.orphans += orphans(tmp_path)
+    survivors = set[int]()
+    for counts, folder, killed in storm(
+        "train", "train", 1, tmp_path, elsewhere, lambda folder: begun_or_resumed(folder, overrides)
+    ):
+        if killed:
             if (folder / "games").is_dir():
                 survivors |= games_on_disk(folder, tmp_path / f"kill-{counts.kills}")
-            known = (folder / ".hydra" / "overrides.yaml").is_file()
-            arguments = [f"resume={folder}"] if known else start()
             continue
-        counts.ends += 1
         ids = [record.game_id for part in part_files(folder / "games") for record in read_records(part)]
         counts.lost += len(survivors - set(ids))
         counts.twice += len(ids) - len(set(ids))
-        assert_ends_alike(folder, expected, survivors)
-        counts.leftovers += leftovers(folder, elsewhere)
-        print(f"training: {counts}", flush=True)
-        if last:
-            break
-        number, survivors = number + 1, set()
-        folder = tmp_path / f"run-{number}"
-        arguments = start()
-    assert counts.fine(), counts
+        assert_ends_alike(folder, tmp_path / "expected", survivors)
+        survivors = set()

@@ -99,20 +99,15 @@ def test_a_run_that_gets_no_better_ends_with_the_weights_of_its_best_epoch_bit_f
         ([0.5, 0.4, 0.6, 0.5, 0.7, 0.1], {}, 6, 4),
         ([0.5, 0.4, 0.3, 0.4, 0.6], {"monitor_mode": "min"}, 5, 2),
         ([0.5, 0.4, 0.6, 0.5, 0.4, 0.3, 0.9], {"patience": 3}, 6, 2),
+        # The best is one of the measured epochs; Lightning still knows the old value in between.
+        ([0.5, 0.4, 0.3, 0.9], {"epochs": 30, "every": 3}, 9, 2),
     ],
-    ids=["equal is not better", "nan is not better", "never two in a row", "lowest", "patience"],
+    ids=["equal is not better", "nan is not better", "never two in a row", "lowest", "patience", "measured ones count"],
 )
 def test_the_best_epoch_and_the_end(scores: list[float], settings: dict[str, Any], epochs: int, best: int) -> None:
-    module, stopping, trainer, states = trained(scores, epochs=6, **settings)
+    module, stopping, trainer, states = trained(scores, **{"epochs": 6} | settings)
     assert (trainer.current_epoch, stopping.best_epoch) == (epochs, best)
     assert same(dict(module.state_dict()), states[best])
-
-
-def test_only_measured_epochs_count() -> None:
-    """Of every third one, and the best is one of them; Lightning still knows the old value in between."""
-    module, stopping, trainer, states = trained([0.5, 0.4, 0.3, 0.9], epochs=30, every=3)
-    assert (trainer.current_epoch, stopping.best_epoch) == (9, 2)
-    assert same(dict(module.state_dict()), states[2])
 
 
 def test_a_best_last_epoch_stays_and_no_patience_changes_nothing() -> None:

@@ -27,6 +27,10 @@ class Server:
     """Of its URLs."""
     driver: ClassVar[str]
     """Python's module for it."""
+    program: ClassVar[str]
+    """The server's own."""
+    package: ClassVar[str]
+    """Of Debian."""
     user: ClassVar[str]
     """Of the system: servers refuse to be root, and packages of Debian bring a user for each."""
     polite: ClassVar[signal.Signals] = signal.SIGTERM
@@ -47,7 +51,9 @@ class Server:
     @classmethod
     def missing(cls) -> str | None:
         """Why such a server cannot be started here; None: it can."""
-        raise NotImplementedError
+        if shutil.which(cls.program, path=PLACES) is None:
+            return f"{cls.program} is not installed: apt-get install -y {cls.package}"
+        return None
 
     @property
     def url(self) -> str:
@@ -108,11 +114,8 @@ class Postgres(Server):
     """PostgreSQL."""
 
     scheme, driver, user = "postgresql", "psycopg", "postgres"
+    program, package = "postgres", "postgresql"
     polite, at_once = signal.SIGINT, signal.SIGQUIT
-
-    @classmethod
-    def missing(cls) -> str | None:
-        return _not_installed("postgres", "postgresql")
 
     def make(self) -> None:
         secret = self.folder / "secret"
@@ -137,10 +140,7 @@ class MariaDb(Server):
     """MariaDB."""
 
     scheme, driver, user = "mariadb+pymysql", "pymysql", "mysql"
-
-    @classmethod
-    def missing(cls) -> str | None:
-        return _not_installed("mariadbd", "mariadb-server")
+    program, package = "mariadbd", "mariadb-server"
 
     def make(self) -> None:
         import pymysql
@@ -189,12 +189,6 @@ def free_port() -> int:
         listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]
         return port
-
-
-def _not_installed(program: str, package: str) -> str | None:
-    if shutil.which(program, path=PLACES) is None:
-        return f"{program} is not installed: apt-get install -y {package}"
-    return None
 
 
 def _path(program: str) -> str:
