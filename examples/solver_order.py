@@ -80,13 +80,15 @@ def examples(size: int, nodes: int, most: int = 100_000) -> tuple[torch.Tensor, 
             np.zeros((len(rows), MOST, len(order.TUPLES)), np.int16),
             np.zeros((len(rows), MOST), np.bool_),
         )
-        kept = collect(rows, solver._works[0], turned, *room)
+        kept = collect(rows, solver._works[0], turned, *room)  # type: ignore[no-untyped-call]
         parts.append([torch.from_numpy(array[:kept]) for array in room])
     return tuple(map(torch.cat, zip(*parts, strict=True)))
 
 
 class Model(torch.nn.Module):
     """The function of `hexlit.hex.solver.order.Weights`."""
+
+    first: torch.Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,7 +101,8 @@ class Model(torch.nn.Module):
         """Scores `[N, MOST]` of `tuples` `[N, MOST, 10]`."""
         index = (tuples.int() + self.first.int()).flatten(0, 1)
         rows = torch.nn.functional.embedding_bag(index, self.rows, mode="sum")
-        return (torch.relu(self.bias + rows) @ self.output).view(tuples.shape[:2])
+        scores: torch.Tensor = torch.relu(self.bias + rows) @ self.output
+        return scores.view(tuples.shape[:2])
 
 
 def learn(moves: torch.Tensor, costs: torch.Tensor, tuples: torch.Tensor, wins: torch.Tensor) -> Model:
@@ -113,7 +116,8 @@ def learn(moves: torch.Tensor, costs: torch.Tensor, tuples: torch.Tensor, wins: 
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps)
 
     def logits(batch: torch.Tensor) -> torch.Tensor:
-        return model(tuples[batch]).masked_fill(torch.arange(MOST) >= moves[batch, None], -1e9)
+        scores: torch.Tensor = model(tuples[batch])
+        return scores.masked_fill(torch.arange(MOST) >= moves[batch, None], -1e9)
 
     for step in range(steps):
         start = step * BATCH % (len(train) - BATCH)
@@ -121,7 +125,7 @@ def learn(moves: torch.Tensor, costs: torch.Tensor, tuples: torch.Tensor, wins: 
         chosen = logits(batch).log_softmax(1).masked_fill(~wins[batch], -1e9).logsumexp(1)
         loss = -(chosen * weight[batch]).sum() / weight[batch].sum()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         rate.step()
     with torch.no_grad():

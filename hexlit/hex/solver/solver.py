@@ -223,21 +223,3 @@ class ExactSolver:
         larger = new_table(min(max(rows, _FIRST_ROWS) * _TABLE_GROWTH // 4 * 4, self._most_rows))
         copy(table, larger)
         self._works = [work._replace(table=larger) for work in self._works]
-
-
-def winning_moves_batch(
-    solver: ExactSolver, cells: npt.NDArray[np.int8], to_move: npt.NDArray[np.int8]
-) -> npt.NDArray[np.bool_]:
-    """The winning moves of many positions.
-
-    Args:
-        cells: int8 `[B, size*size]`.
-        to_move: int8 `[B]`.
-
-    Returns:
-        bool `[B, size*size]`; a row of False where the side to move loses or the game is over.
-    """
-    wins = np.zeros(cells.shape, dtype=np.bool_)
-    for row, (position, player) in enumerate(zip(cells, to_move.tolist(), strict=True)):
-        wins[row, list(solver.solve(position, player).winning_moves)] = True
-    return wins

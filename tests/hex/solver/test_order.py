@@ -25,17 +25,12 @@ def test_the_tuples_of_a_move_are_those_of_plain_python(size: int) -> None:
         d = o.distance.reshape(4, STRIDE, STRIDE)
         ways = [d[0] + d[1], d[2] + d[3]]
         short = [min(int(way[cell]) for cell in cells) for way in ways]
-
-        def colour(row: int, column: int, grid: np.ndarray = grid) -> int:
-            if not 0 <= row < size:
-                return 1
-            return 2 if not 0 <= column < size else int(grid[row, column] % 3)
-
+        colours = np.pad(np.pad(grid % 3, ((0, 0), (2, 2)), constant_values=2), ((2, 2), (0, 0)), constant_values=1)
         for (row, column), tuples in zip(cells, o.tuples[:number].tolist(), strict=True):
             expected = [0] * len(TUPLES)
             for at, steps in enumerate((RING, BRIDGES)):
                 near = [(row + down, column + right) for down, right in steps]
-                expected[at] = int("".join(str(colour(*cell)) for cell in near), 3)
+                expected[at] = int("".join(str(colours[r + 2, c + 2]) for r, c in near), 3)
                 for side in (0, 1):
                     on_way = [cell in cells and ways[side][cell] == short[side] for cell in near]
                     expected[2 + 2 * side + at] = int("".join(str(int(on)) for on in on_way), 2)

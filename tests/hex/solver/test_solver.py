@@ -1,6 +1,7 @@
 """The exact solver against plain Python brute force, the published tables and the game's symmetries."""
 
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.openings import SOLVED, solved_openings
-from hexlit.hex.solver import ExactSolver, UnsolvedError, winning_moves_batch
+from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.hex.solver.first_moves import FirstMoves
 from hexlit.hex.solver.table import UNSOLVED, Knowledge, add_carrier, copy, find, find_carrier, new_table, store
 
@@ -205,17 +206,6 @@ def test_a_finished_game_has_a_winner_and_no_moves() -> None:
         assert ExactSolver(3).wins(board, player) == (player == 1)
 
 
-def test_the_batch_marks_the_same_moves_as_single_calls() -> None:
-    rng = np.random.default_rng(1)
-    solver = ExactSolver(4)
-    boards = np.stack([random_board(rng, 4, stones) for stones in (0, 5, 8, 11)])
-    players = np.array([1, -1, 1, -1], dtype=np.int8)
-    marked = winning_moves_batch(solver, boards, players)
-    assert marked.shape == (4, 16)
-    for board, player, row in zip(boards, players.tolist(), marked, strict=True):
-        assert tuple(np.flatnonzero(row).tolist()) == solver.solve(board, player).winning_moves
-
-
 def test_the_node_limit_gives_up_clearly_and_a_later_call_still_succeeds() -> None:
     solver = ExactSolver(5)
     empty = np.zeros(25, dtype=np.int8)
@@ -241,17 +231,14 @@ def test_wrong_input_is_refused_in_one_line() -> None:
 def test_openings_go_on_where_a_killed_run_was(tmp_path: Path) -> None:
     """What the first run has saved is not searched again."""
     whole, part = FirstMoves(ExactSolver(6)), FirstMoves(ExactSolver(6), tmp_path)
-    for _ in whole.solve():
-        pass
+    assert list(whole.solve())
     assert whole.rows == SOLVED[6]
     part.save_after = 0.0
-    for _, _ in zip(part.solve(), range(8), strict=False):
-        pass
+    list(islice(part.solve(), 8))
     assert 0 < np.count_nonzero(part.values) < 36
     rest = FirstMoves(ExactSolver(6), tmp_path)
     assert np.array_equal(rest.values, part.values)
     before = rest.nodes
-    for _ in rest.solve():
-        pass
+    assert list(rest.solve())
     assert rest.rows == whole.rows
     assert rest.nodes - before < whole.nodes
