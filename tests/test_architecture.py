@@ -74,7 +74,7 @@ CODE_LINES = {
     "commands": 3377,
     "tuning": 2599,
     "reporting": 2597,
-    "hex": 3765,
+    "hex": 3766,
     "selfplay": 2298,
     "tasks": 2299,
     "arena": 2294,
