@@ -41,7 +41,7 @@ def collect(rows, w, turned, moves, costs, tuples, wins):  # type: ignore[no-unt
             move = lowest(rest)
             rest &= ~move
             after_own, after_opp, _, _ = fill_in(transpose(opp), transpose(own | move), w.edges)
-            seen, known, _ = find(w.table.positions, after_own, after_opp, w.spare)
+            seen, known = find(w.table.positions, after_own, after_opp, w.spare)
             if seen and known.state == LOST:
                 winning |= move
         if winning in (ZERO, left):

@@ -18,7 +18,7 @@ from hexlit.hex.board import GameBoard
 from hexlit.hex.frame import frame_map
 from hexlit.hex.notation import SWAP, format_cell, parse_cell
 from hexlit.hex.openings import SOLVED, solved_openings
-from hexlit.hex.solver import ExactSolver, Solution
+from hexlit.hex.solver import ExactSolver, FirstMoves, Solution
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting import board_svg as svg
 from hexlit.reporting.page import OpeningsBoard
@@ -237,9 +237,9 @@ class Solver:
         >>> hexlit.Solver().openings(3).values.tolist()
         [-1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0, -1.0]
         """
-        solver = self._of(size)
-        won = [not solver.wins(cells, -1) for cells in np.eye(size * size, dtype=np.int8)]
-        return OpeningMap(np.where(won, 1.0, -1.0), "the exact solver")
+        first = FirstMoves(self._of(size))
+        list(first.solve())
+        return OpeningMap(first.values.astype(np.float64), "the exact solver")
 
 
 @dataclass(eq=False)

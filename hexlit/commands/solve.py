@@ -102,13 +102,11 @@ def position_of_file(file: str, move: int | None) -> "Position":
 
 
 def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
-    """A compiled solver with the threads and the memory of the settings.
+    """A solver with the threads and the memory of the settings.
 
     Raises:
         UsageError: so much memory is not free.
     """
-    import numpy as np
-
     from hexlit.accelerate.host import free_host_bytes, usable_cores
     from hexlit.hex.solver import ExactSolver
     from hexlit.hex.solver.table import ROW_BYTES
@@ -118,9 +116,17 @@ def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
         raise UsageError(f"memory={memory:g}: {free:.1f} GiB are free")
     if memory is None and settings.openings and size == LARGEST_BOARD:
         memory = min(8.0, free / 2)
-    ExactSolver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code; not counted as effort
     rows = None if memory is None else int(memory * 2**30 / ROW_BYTES)
     return ExactSolver(size, rows, settings.threads or usable_cores())
+
+
+def compile_kernels() -> None:
+    """Compile the solver, or load its compiled code, which is not counted as effort."""
+    import numpy as np
+
+    from hexlit.hex.solver import ExactSolver
+
+    ExactSolver(2).wins(np.zeros(4, np.int8), 1)
 
 
 def solve_openings(settings: SolveConfig) -> None:
@@ -138,6 +144,7 @@ def solve_openings(settings: SolveConfig) -> None:
         )
     first = FirstMoves(new_solver(settings.board, settings), folder)
     with work_bar("solving") as advance:
+        compile_kernels()
         for cell in first.solve():
             known, rate = int(abs(first.values).sum()), first.nodes / max(first.seconds, 1e-9)
             what = f"{format_cell(cell, settings.board)} · {known} of {first.values.size} · {first.rows}"
@@ -158,8 +165,13 @@ def solved_with_progress(board: "GameBoard | Position", settings: SolveConfig) -
     from hexlit.reporting.screen import work_bar
 
     solver = new_solver(board.size, settings)
+
+    def solve_it() -> "Solution":
+        compile_kernels()
+        return solver.solve(board.cells, board.to_move)
+
     # In a thread of its own, since compiled code does not react to Ctrl-C.
-    answer = ThreadPool(1).apply_async(solver.solve, (board.cells, board.to_move))
+    answer = ThreadPool(1).apply_async(solve_it)
     with work_bar("solving") as advance:
         while not answer.ready():
             answer.wait(0.1)

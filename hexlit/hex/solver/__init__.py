@@ -5,7 +5,8 @@
 that cannot help, `order` sorts the others. `bitboard` is the board they all share.
 """
 
+from hexlit.hex.solver.first_moves import FirstMoves
 from hexlit.hex.solver.proof import Ingredients
 from hexlit.hex.solver.solver import ExactSolver, Solution, UnsolvedError
 
-__all__ = ["ExactSolver", "Ingredients", "Solution", "UnsolvedError"]
+__all__ = ["ExactSolver", "FirstMoves", "Ingredients", "Solution", "UnsolvedError"]

@@ -70,9 +70,7 @@ class FirstMoves:
         except UnsolvedError:
             pass
         else:
-            self._settle(
-                -1 if refuted else 1, np.append(np.flatnonzero(~carrier), cell) if refuted else np.array([cell])
-            )
+            self._settle(-1 if refuted else 1, np.flatnonzero(~carrier) if refuted else np.array([cell]))
         self.nodes, self.seconds = self.nodes + self.solver.nodes, self.seconds + time.monotonic() - start
         if time.monotonic() > self._saved + self.save_after:
             self._save()
@@ -108,7 +106,7 @@ class FirstMoves:
             self.nodes, self.seconds = int(kept["nodes"]), float(kept["seconds"])
             values = [_VALUES[letter] for letter in letters]
             table = np.load(folder / PROOFS, allow_pickle=False)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as problem:
             raise UsageError(f"{folder}: its openings cannot be read ({problem})") from problem
         if size != self.solver.size or len(values) != self.values.size:
             raise UsageError(f"{folder} holds the openings of a board of {size}, not of {self.solver.size}")

@@ -68,7 +68,7 @@ class Weights(NamedTuple):
 
 @cache
 def packaged_weights() -> Weights:
-    """The weights that come with the package, float16 in a file of 120 kB."""
+    """The weights that come with the package, float16 in a file of about 100 kB."""
     with np.load(Path(__file__).with_name("order.npz"), allow_pickle=False) as file:
         return Weights(*(np.ascontiguousarray(file[name], np.float32) for name in Weights._fields))
 

@@ -44,7 +44,7 @@ class ExactSolver:
 
     Args:
         size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in less than a second, of
-            7×7 in half a minute or so; an opening of 8×8 takes from seconds to an hour.
+            7×7 in half a minute or so; some single openings of 8×8 take as long, others far longer.
         rows: of the transposition table, 64 bytes each, which begins small; by default enough for all openings
             up to 7×7.
         threads: that search one position with one table. One thread always judges the same number of positions.
@@ -123,7 +123,7 @@ class ExactSolver:
         return state == WON, self._grid(np.uint64(carrier), to_move)
 
     def remembered(self, least: int) -> Words:
-        """The rows of the table whose positions cost at least `least` nodes."""
+        """The rows of the table, uint64 `[n, 6]`, whose positions cost at least `least` nodes."""
         return dearest(self._works[0].table, least)
 
     def remember(self, rows: Words) -> None:

@@ -88,8 +88,8 @@ def seal(row: Words) -> np.uint64:
 
 
 @uncounted_kernel
-def find(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge, np.uint64]:
-    """Whether the position is in the table, the knowledge of it, and the nodes that it cost."""
+def find(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge]:
+    """Whether the position is in the table, and the knowledge of it."""
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
     turned = turned_own < own or (turned_own == own and turned_opp < opp)
     if turned:
@@ -106,9 +106,8 @@ def find(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> 
                 cells, proof = rotate(cells, spare), rotate(proof, spare)
             phi, delta = (value >> _PHI_AT) & _NUMBER, (value >> _DELTA_AT) & _NUMBER
             state = np.int64((value & _STATE) - ONE)
-            known = Knowledge(state, np.int64(phi), np.int64(delta), cells, proof)  # type: ignore[arg-type]
-            return True, known, row[_COST]
-    return False, Knowledge(UNSOLVED, 1, 1, ZERO, ZERO), ZERO
+            return True, Knowledge(state, np.int64(phi), np.int64(delta), cells, proof)  # type: ignore[arg-type]
+    return False, Knowledge(UNSOLVED, 1, 1, ZERO, ZERO)
 
 
 @uncounted_kernel
@@ -171,7 +170,7 @@ def look_up(
     table: ProofTable, own: np.uint64, opp: np.uint64, spare: np.uint64, stones: bool
 ) -> tuple[bool, Knowledge]:
     """Whether there is knowledge of a position, by itself or (`stones`) by the stones of a side; and the knowledge."""
-    seen, known, _ = find(table.positions, own, opp, spare)
+    seen, known = find(table.positions, own, opp, spare)
     if known.state == UNSOLVED and stones:
         other = transpose(opp)
         carrier = find_carrier(table.carriers, other, False, transpose(own))
@@ -227,5 +226,5 @@ def copy(table: ProofTable, larger: ProofTable) -> None:
 
 
 def dearest(table: ProofTable, least: int) -> Words:
-    """The rows of the positions that cost at least `least` nodes, to be kept in a file."""
+    """The rows of the positions that cost at least `least` nodes, uint64 `[n, 6]`."""
     return table.positions[table.positions[:, _COST] >= least]

@@ -117,7 +117,7 @@ def test_a_larger_table_takes_over_all_that_is_known() -> None:
         store(small.positions, own, opp, spare, Knowledge(UNSOLVED, i, 2, np.uint64(i), np.uint64(5)), 1 + i)
         add_carrier(small.carriers, own, i % 2 == 0, np.uint64(i + 1))
     before = [find(small.positions, own, opp, spare) for own, opp in boards]
-    assert sum(seen for seen, *_ in before) > 90
+    assert sum(seen for seen, _ in before) > 90
     copy(small, larger)
     assert np.count_nonzero(larger.positions[:, 0]) == np.count_nonzero(small.positions[:, 0])
     assert [find(larger.positions, own, opp, spare) for own, opp in boards] == before
