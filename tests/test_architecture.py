@@ -74,7 +74,7 @@ CODE_LINES = {
     "commands": 3383,
     "tuning": 2599,
     "reporting": 2597,
-    "hex": 3764,
+    "hex": 3762,
     "selfplay": 2298,
     "tasks": 2299,
     "arena": 2294,

@@ -192,7 +192,7 @@ def _width(moves: int, w: Work) -> int:
 
 @inline
 def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work) -> Knowledge:
-    """Begin the search of a filled position in frame `ply`; its state is _READY unless it is known already."""
+    """Begin the search of a filled position in frame `ply`; its state is _READY unless enough is known already."""
     start = w.nodes[0]
     seen, known = look_up(w.table, own, opp, w.spare, w.use.stones)
     if not seen:
@@ -216,16 +216,9 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
     w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = own, opp
     empty = w.edges.board & ~(own | opp)
     frame.moves = order(own, opp, empty, must & ~needless, w.use.learned_order, w.ordering)
-    other = transpose(opp)
     for i in range(frame.moves):
-        move = w.move[ply, i]
-        move.cell = w.ordering.moves[i]
-        move.own, move.opp, move.own_captured, move.opp_captured = _fill_in(other, transpose(own | move.cell), w)
-        move.refuted = False
-        _, reply = look_up(w.table, move.own, move.opp, w.spare, w.use.stones)
-        known = _learn(ply, i, reply, w)
-        if known.state != _READY:
-            return known
+        w.move[ply, i].cell, w.move[ply, i].refuted = w.ordering.moves[i], False
+    frame.chosen = -1
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
 
 
@@ -234,7 +227,7 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     """Take in the knowledge of the position after move `i` of frame `ply`; the move may win."""
     frame, move = w.frame[ply], w.move[ply, i]
     if reply.state == LOST:
-        return _end(ply, solved(WON, transpose(reply.cells | move.opp_captured) | move.cell), w)
+        return solved(WON, transpose(reply.cells | move.opp_captured) | move.cell)
     if reply.state == WON:
         carrier = transpose(reply.cells | move.own_captured)
         move.refuted = True
@@ -242,15 +235,6 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
         frame.must &= carrier if w.use.carriers else ~move.cell
     move.phi, move.delta = reply.phi, reply.delta
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
-
-
-@inline
-def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
-    """Store the knowledge of the position of a frame, and return it; if it is solved, other threads leave it."""
-    frame = w.frame[ply]
-    keep(w.table, frame.own, frame.opp, w.spare, known, w.nodes[0] - frame.start, w.use.stones)
-    _leave(w.paths, w.left, w.thread, ply, known.state != UNSOLVED)
-    return known
 
 
 @uncounted_kernel
@@ -273,10 +257,10 @@ def _others_at(paths: Words, thread: int, ply: int, own: np.uint64, opp: np.uint
 
 
 @inline
-def _learn_from_others(ply: int, w: Work) -> tuple[Knowledge, bool]:
-    """Read again what other threads may have changed; whether another one searches the position of the frame, too."""
-    frame = w.frame[ply]
-    known = Knowledge(_READY, 1, 1, ZERO, ZERO)
+def _read(ply: int, w: Work) -> tuple[Knowledge, bool]:
+    """Look up the moves of a frame that has just begun, or that another thread searches, too; tells the latter."""
+    frame, known = w.frame[ply], Knowledge(_READY, 1, 1, ZERO, ZERO)
+    fresh = frame.chosen < 0
     shared = _others_at(w.paths, w.thread, ply, frame.own, frame.opp) > 0
     if w.left[w.thread] == ply:
         w.left[w.thread] = NO_PLY
@@ -284,17 +268,21 @@ def _learn_from_others(ply: int, w: Work) -> tuple[Knowledge, bool]:
     if shared:
         _, now = look_up(w.table, frame.own, frame.opp, w.spare, w.use.stones)
         if now.state != UNSOLVED:
-            w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = ZERO, ZERO
             return now, True
+    if fresh or shared:
+        other = transpose(frame.opp)
         for i in range(frame.moves):
             move = w.move[ply, i]
-            if move.refuted or move.cell & frame.must == ZERO:
+            if fresh:
+                after = transpose(frame.own | move.cell)
+                move.own, move.opp, move.own_captured, move.opp_captured = _fill_in(other, after, w)
+            elif move.refuted or move.cell & frame.must == ZERO:
                 continue
             seen, reply = look_up(w.table, move.own, move.opp, w.spare, w.use.stones)
-            if seen:
+            if fresh or seen:
                 known = _learn(ply, i, reply, w)
-                if known.state != _READY:
-                    return known, True
+            if known.state != _READY:
+                break
     return known, shared
 
 
@@ -302,10 +290,10 @@ def _learn_from_others(ply: int, w: Work) -> tuple[Knowledge, bool]:
 def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
     """Choose the move of a frame that is to be searched next, and the bounds of its search.
 
-    Its state is _READY, unless the position is lost or one of its numbers has reached the bound.
+    Its state is _READY, unless the position is solved or one of its numbers has reached the bound.
     """
     frame = w.frame[ply]
-    known, shared = _learn_from_others(ply, w)
+    known, shared = _read(ply, w)
     if known.state != _READY:
         return known, 0, 0
     open_moves = 0
@@ -333,10 +321,10 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
             second = cost
     if best < 0:
         # The rest of the must-play region are moves that need no search.
-        return _end(ply, solved(LOST, frame.proof), w), 0, 0
+        return solved(LOST, frame.proof), 0, 0
     total = min(total, INFINITE - 1)
     if least >= frame.most_phi or total >= frame.most_delta or w.nodes[0] >= w.nodes[1] or w.left[w.thread] < ply:
-        return _end(ply, Knowledge(UNSOLVED, least, total, frame.must, frame.proof), w), 0, 0
+        return Knowledge(UNSOLVED, least, total, frame.must, frame.proof), 0, 0
     frame.chosen = best
     most_phi = min(frame.most_delta - total + w.move[ply, best].phi, INFINITE)
     most_delta = min(frame.most_phi, second + 1 + int(_SLACK * second))
@@ -352,14 +340,20 @@ def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, np.uint64]:
     own, opp, own_captured, opp_captured = _fill_in(own, opp, w)
     ply, most_phi, most_delta = 0, INFINITE, INFINITE
     known = Knowledge(_READY, 1, 1, ZERO, ZERO)
-    entering = True
+    entering, ending = True, False
     while True:
         if entering:
             known = _begin(own, opp, ply, most_phi, most_delta, w)
             entering = False
+        elif ending:
+            frame = w.frame[ply]
+            keep(w.table, frame.own, frame.opp, w.spare, known, w.nodes[0] - frame.start, w.use.stones)
+            _leave(w.paths, w.left, w.thread, ply, known.state != UNSOLVED)
+            ending = False
         elif known.state == _READY:
             known, most_phi, most_delta = _select(ply, w)
-            if known.state == _READY:
+            ending = known.state != _READY
+            if not ending:
                 move = w.move[ply, w.frame[ply].chosen]
                 own, opp = move.own, move.opp
                 ply += 1
@@ -367,6 +361,7 @@ def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, np.uint64]:
         elif ply > 0:
             ply -= 1
             known = _learn(ply, w.frame[ply].chosen, known, w)
+            ending = known.state != _READY
         elif known.state == UNSOLVED:
             return UNSOLVED, ZERO
         else:
