@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.jit import inline, uncounted_kernel
-from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, transpose
+from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, lowest, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
 from hexlit.hex.solver.moves import Edges, edges, fill_in, inferior_moves
 from hexlit.hex.solver.order import Ordering, new_ordering, order
@@ -227,7 +227,7 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     """Take in the knowledge of the position after move `i` of frame `ply`; the move may win."""
     frame, move = w.frame[ply], w.move[ply, i]
     if reply.state == LOST:
-        return solved(WON, transpose(reply.cells | move.opp_captured) | move.cell)
+        return Knowledge(WON, 0, 0, transpose(reply.cells | move.opp_captured) | move.cell, move.cell)
     if reply.state == WON:
         carrier = transpose(reply.cells | move.own_captured)
         move.refuted = True
@@ -332,8 +332,8 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
 
 
 @uncounted_kernel
-def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, np.uint64]:
-    """The state of an unfinished position and its winner's carrier; UNSOLVED when the nodes are used up.
+def prove(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
+    """Knowledge of an unfinished position; UNSOLVED when the nodes are used up.
 
     It is a loop over the frames, because Numba cannot reload a recursive kernel from its cache.
     """
@@ -363,6 +363,26 @@ def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, np.uint64]:
             known = _learn(ply, w.frame[ply].chosen, known, w)
             ending = known.state != _READY
         elif known.state == UNSOLVED:
-            return UNSOLVED, ZERO
+            return known
         else:
-            return known.state, known.cells | (own_captured if known.state == WON else opp_captured)
+            captured = own_captured if known.state == WON else opp_captured
+            return Knowledge(known.state, 0, 0, known.cells | captured, known.proof)
+
+
+@uncounted_kernel
+def known_moves(own: np.uint64, opp: np.uint64, cells: np.uint64, state: int, w: Work, found: Words) -> int:
+    """The moves of `cells` after which the other side is known to be in `state`; returns how many.
+
+    `found` [64, 2] gets each move and the carrier of the winner.
+    """
+    number = 0
+    while cells:
+        cell = lowest(cells)
+        cells &= ~cell
+        own_after, opp_after, own_captured, opp_captured = _fill_in(transpose(opp), transpose(own | cell), w)
+        seen, known = look_up(w.table, own_after, opp_after, w.spare, w.use.stones)
+        if seen and known.state == state:
+            captured = own_captured if state == WON else opp_captured
+            found[number, 0], found[number, 1] = cell, transpose(known.cells | captured)
+            number += 1
+    return number

@@ -10,8 +10,8 @@ from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, pack, transpose, unpack
-from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, new_works, prove
-from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, ProofTable, copy, dearest, new_table
+from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove
+from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Knowledge, ProofTable, copy, dearest, new_table
 from hexlit.settings import check_numbers
 
 
@@ -89,19 +89,19 @@ class ExactSolver:
         moves = len(left)
         self.progress = 0, moves
         # First a pass, since no move is worse: if it wins, all moves do; if not, only moves in its refutation can.
-        result, carrier = self._prove(other, np.uint64(transpose(own)))
-        if result == LOST:
+        known = self.prove(other, np.uint64(transpose(own)))
+        if known.state == LOST:
             wins, left = left, []
         else:
-            left = self._among(left, carrier, to_move)
+            left = self._among(left, known.cells, to_move)
         self.progress = moves - len(left), moves
         while left:
             move = left.pop(0)
-            result, carrier = self._prove(other, np.uint64(transpose(own | self._word(move, to_move))))
-            if result == LOST:
+            known = self.prove(other, np.uint64(transpose(own | self._word(move, to_move))))
+            if known.state == LOST:
                 wins.append(move)
             else:  # moves outside the refutation's carrier are refuted, too
-                left = self._among(left, carrier, to_move)
+                left = self._among(left, known.cells, to_move)
             self.progress = moves - len(left), moves
         winner = to_move if wins else -to_move
         return Solution(winner, tuple(wins), self.nodes, time.perf_counter() - start)
@@ -119,8 +119,8 @@ class ExactSolver:
         if over:
             return over == 1, np.zeros(cells.shape, np.bool_)
         self._begin(node_limit)
-        state, carrier = self._prove(own, opp)
-        return state == WON, self._grid(np.uint64(carrier), to_move)
+        known = self.prove(own, opp)
+        return known.state == WON, self._grid(known.cells, to_move)
 
     def remembered(self, least: int) -> Words:
         """The rows of the table, uint64 `[n, 6]`, whose positions cost at least `least` nodes."""
@@ -169,9 +169,9 @@ class ExactSolver:
         other = np.uint64(transpose(opp))
         return -1 if int(flood(top, other)) & bottom else 0
 
-    def _among(self, moves: list[int], carrier: int, to_move: int) -> list[int]:
+    def _among(self, moves: list[int], carrier: np.uint64, to_move: int) -> list[int]:
         """Those of the mover's `moves` that lie in the opponent's `carrier`, a word in the opponent's frame."""
-        useful = self._grid(np.uint64(transpose(np.uint64(carrier))), to_move)
+        useful = self._grid(np.uint64(transpose(carrier)), to_move)
         return [cell for cell in moves if useful[cell]]
 
     def _begin(self, node_limit: int | None) -> None:
@@ -184,8 +184,8 @@ class ExactSolver:
         for work in self._works:
             work.nodes[1] = nodes
 
-    def _prove(self, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
-        """The state of a position and its winner's carrier; the table grows on the way."""
+    def prove(self, own: np.uint64, opp: np.uint64) -> Knowledge:
+        """Knowledge of a position given as words, with the present node limit; the table grows on the way."""
         alone = True
         while True:
             rows, judged = len(self._works[0].table.positions), self.nodes
@@ -201,22 +201,28 @@ class ExactSolver:
             if self._node_limit == 0:
                 self._limit(0)  # `stop` was called in between
 
-            def search(first: int, _: int, works: list[Work] = works) -> tuple[int, np.uint64]:
-                result = prove(own, opp, works[first])
-                if result[0] != UNSOLVED:
+            def search(first: int, _: int, works: list[Work] = works) -> Knowledge:
+                state, *numbers, carrier, move = prove(own, opp, works[first])
+                if state != UNSOLVED:
                     self._limit(0)
-                return result
+                return Knowledge(state, *numbers, np.uint64(carrier), np.uint64(move))
 
             results = over_slices(search, len(works), len(works))
             self._stored += self.nodes - judged
-            for result, carrier in results:
-                if result != UNSOLVED:
-                    return int(result), int(carrier)
+            for known in results:
+                if known.state != UNSOLVED:
+                    return known
             if self.nodes >= self._node_limit:
                 raise UnsolvedError(f"unsolved after {self.nodes} nodes")
             alone = False
             if rows < self._most_rows and self._stored >= rows // 2:
                 self._grow(self._works[0].table, rows)
+
+    def known_moves(self, own: np.uint64, opp: np.uint64, state: int) -> Words:
+        """The moves after which the other side is known to be in `state`, and the winner's carrier, uint64 `[n, 2]`."""
+        found = np.zeros((STRIDE * STRIDE, 2), np.uint64)
+        work = self._works[0]
+        return found[: known_moves(own, opp, work.edges.board & ~(own | opp), state, work, found)]
 
     def _grow(self, table: ProofTable, rows: int) -> None:
         """Go on with a table larger than `rows` that knows what `table` does."""
