@@ -40,7 +40,7 @@ MISTAKES = [
     ("games import source=nowhere target=store", "source=nowhere: there is no such file or folder"),
     ("games import source=empty target=store", "source=empty: no file in it has games"),
     ("games import source=void.sgf target=store", "source=void.sgf: there are no games that can be read"),
-    ("games import source=picture.png target=store", "picture.png: "),
+    ("games import source=picture.png target=store", "formats are sgf"),
     ("games import source=damaged target=store", "part-000000.parquet: cannot be read"),
     ("games export source=SGF target=x.pdf", "target=x.pdf: its name does not tell the format"),
     ("games export source=SGF target=x.sgf size=7", "no game fits"),
