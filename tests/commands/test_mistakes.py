@@ -98,6 +98,7 @@ MISTAKES = [
     ("solve --help xyz", "--help xyz: no setting, section or group of this command; hexlit solve --help"),
     ("train selfplay.workers=0 selfplay.ahead=true", "set selfplay.workers to 1 or more"),
     ("train trainer.max_time=abc", "00:30:00"),
+    ("train search.root_batch=true", "search.root_batch=true: search.leaves=1 leaves nothing to batch"),
     ("train resume=/nonexistent", "resume=/nonexistent"),
     ("train name=a/b", "name='a/b'"),
     ("train accelerator.device=cuda:77", "accelerator.device=cuda:77: this "),
