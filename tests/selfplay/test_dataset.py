@@ -52,8 +52,6 @@ def test_no_ply_of_an_opening_is_a_target(tmp_path: Path) -> None:
     records.append(replace(records[3], game_id=99, opening=len(records[3].moves)))
     positions = opened(save(tmp_path / "store", records))
     assert len(positions) == sum(len(record.moves) - 3 for record in records[:10])
-    stones = positions.batch(np.arange(len(positions)), np.zeros(len(positions), np.bool_)).planes[:, :2].sum((1, 2, 3))
-    assert stones.min() == 3
     assert positions.left_out == {"games without a move to learn from": 1, "plies of an opening": 30}
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import wandb
 
-from hexlit.errors import UsageError
 from hexlit.tracking.config import WandbConfig
 from hexlit.tracking.identity import Identity, read_identity, write_identity
 from hexlit.tracking.opening import open_run
@@ -116,11 +115,6 @@ def test_an_identity_is_kept(tmp_path: Path) -> None:
     assert read_identity(tmp_path) is None
     write_identity(tmp_path, Identity("i", "n", "p", None))
     assert read_identity(tmp_path) == Identity("i", "n", "p", None)
-
-
-def test_a_project_of_a_name_that_it_cannot_have_is_refused() -> None:
-    with pytest.raises(UsageError, match="logger.wandb.project='a/b': a name without any of"):
-        WandbConfig(project="a/b")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""What several settings of a task decide together."""
+"""Settings that are refused for a reason of their own, most of them for what they are together with others.
+
+Words and ranges are checked for all settings in tests/test_settings.py.
+"""
 
 from typing import Any
 
@@ -6,9 +9,12 @@ import pytest
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.errors import UsageError
+from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.tasks.classify.config import TextDataConfig, TextNetConfig
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
+from hexlit.tracking.config import WandbConfig
+from hexlit.training.config import TrainerConfig
 
 
 @pytest.mark.parametrize(
@@ -35,13 +41,28 @@ from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
         (DataConfig, {"mix_share": 0.5}, "data.path=FOLDER"),
         (DataConfig, {"path": "x", "source": "games", "mix_share": 0.5}, "data.mix_share=0.5: mixes games into self"),
         (DataConfig, {"path": "games"}, "data.path=games: self-play reads it only with data.mix_share"),
+        *((AcceleratorConfig, {"device": name}, f"accelerator.device={name}: ") for name in ("gpu", "cuda:x")),
+        (AcceleratorConfig, {"device": "mps", "devices": 2}, "accelerator.devices=2: accelerator.device=mps is one"),
+        (AcceleratorConfig, {"device": "cuda:1", "devices": 2}, "accelerator.devices=2: .*device=cuda:1 is one device"),
+        (
+            AcceleratorConfig,
+            {"cudnn_benchmark": True, "deterministic": True},
+            "accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true",
+        ),
+        (SelfPlayConfig, {"devices": "others", "workers": 0}, "selfplay.devices=others: needs processes on this"),
+        (SelfPlayConfig, {"devices": "others", "where": "ray"}, "selfplay.devices=others: needs processes on this"),
+        (WandbConfig, {"project": "a/b"}, "logger.wandb.project='a/b': a name without any of"),
+        *(
+            (TrainerConfig, {"max_time": text}, "00:30:00")
+            for text in ("abc", "30", "5:00", "1:2:3:4:5", "-1:00:00", "00:30:00s", "")
+        ),
         *(
             (HexTrainConfig, {"accelerator": AcceleratorConfig(persistent_workers=wanted)}, "workers: has no effect")
             for wanted in (True, False)
         ),
     ],
 )
-def test_a_setting_that_fits_no_other_is_refused_by_its_name(kind: type, settings: dict[str, Any], said: str) -> None:
+def test_a_setting_that_cannot_be_is_refused_by_its_name(kind: type, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
         kind(**settings)
     assert "\n" not in str(caught.value)
