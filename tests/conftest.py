@@ -155,6 +155,13 @@ def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["HEXLIT_SLOTS"] = str(tmp_path_factory.mktemp("slots"))
 
 
+@pytest.fixture
+def no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No account at W&B of whoever runs the tests, and no server."""
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[object]:
     """A Chromium without a window."""

@@ -66,19 +66,12 @@ def _pages_of(part: object) -> list[str]:
     return [page for each in parts for page in _pages_of(each)]  # type: ignore[attr-defined]
 
 
-def test_the_example_of_a_task_is_the_one_that_the_tests_train() -> None:
-    for name in ("__init__.py", "settings.py", "task.py", "conf/task/line.yaml"):
-        found = re.search(
-            rf"<!-- file: linetask/{re.escape(name)} .*? -->\n```\w+\n(.*?)```", PAGES["extending.md"], re.DOTALL
-        )
+def test_the_examples_of_a_task_and_of_a_block_are_those_that_the_tests_train() -> None:
+    task = [f"linetask/{name}" for name in ("__init__.py", "settings.py", "task.py", "conf/task/line.yaml")]
+    for name in (*task, "separable.py"):
+        found = re.search(rf"<!-- file: {re.escape(name)} .*? -->\n```\w+\n(.*?)```", PAGES["extending.md"], re.DOTALL)
         assert found is not None, name
-        assert found[1] == (ROOT / "tests" / "outside" / "linetask" / name).read_text(encoding="utf-8")
-
-
-def test_the_example_of_a_block_is_the_one_that_the_tests_train() -> None:
-    found = re.search(r"<!-- file: separable.py .*? -->\n```python\n(.*?)```", PAGES["extending.md"], re.DOTALL)
-    assert found is not None
-    assert found[1] == (ROOT / "tests" / "outside" / "separable.py").read_text(encoding="utf-8")
+        assert found[1] == (ROOT / "tests" / "outside" / name).read_text(encoding="utf-8")
 
 
 def test_the_messages_that_the_pages_on_problems_quote_are_those_of_the_code() -> None:

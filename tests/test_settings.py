@@ -14,7 +14,7 @@ from hydra.core.config_store import ConfigStore
 from hexlit.cli import COMMANDS
 from hexlit.commands import tasks
 from hexlit.errors import UsageError
-from hexlit.settings import RANGE, WORDS, Interval, Settings, check_word, number, one_of, some_of
+from hexlit.settings import RANGE, WORDS, Interval, Settings, number, one_of, some_of
 from hexlit.tasks.hex.config import HexTrainConfig
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hexlit"
@@ -87,12 +87,6 @@ def test_an_interval(interval: str, inside: tuple[float, ...], outside: tuple[fl
     assert all(value in Interval(interval) for value in inside)
     assert not any(value in Interval(interval) for value in outside)
     assert str(Interval(interval)) == words
-
-
-def test_a_word_outside_of_a_dataclass_is_checked_alike() -> None:
-    check_word("split", "train", ("train", "test"))
-    with pytest.raises(UsageError, match="^split=all: choose one of train, test$"):
-        check_word("split", "all", ("train", "test"))
 
 
 def nested(kind: type, prefix: str = "") -> Iterator[tuple[str, type]]:

@@ -41,11 +41,11 @@ def test_a_choice_that_is_no_longer_there_is_made_again() -> None:
     assert cached_choice(KEY, ("own", "third"), lambda: {"own": 1.0, "third": 2.0}) == "own"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"key": {"choice": ["own"]}}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "\xff\xfe", '{"key": {"choice": ["own"]}}'])
 def test_a_damaged_file_is_measured_again(content: str) -> None:
     cached_choice(KEY, NAMES, lambda: {"own": 1.0, "other": 2.0})
     (key,) = json.loads(choices_file().read_text())
-    choices_file().write_text(content.replace('"key"', json.dumps(key)))
+    choices_file().write_bytes(content.replace('"key"', json.dumps(key)).encode("latin-1"))
     assert cached_choice(KEY, NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
     assert cached_choice(KEY, NAMES, never) == "other"
 

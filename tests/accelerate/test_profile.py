@@ -240,22 +240,6 @@ def test_every_type_of_device_has_a_profile_on_any_machine(monkeypatch: pytest.M
     assert all(kind in found[kind][1] for kind in ("cuda", "mps"))
 
 
-@pytest.mark.row("F22")
-def test_what_cannot_be_is_refused_and_names_key_and_value() -> None:
-    for device in ("gpu", "cuda:x"):
-        with pytest.raises(UsageError, match=f"accelerator.device={device}: "):
-            AcceleratorConfig(device=device)
-    for device in ("mps", "cuda:1"):
-        with pytest.raises(UsageError, match=f"accelerator.devices=2: accelerator.device={device} is one device"):
-            AcceleratorConfig(device=device, devices=2)
-
-
-@pytest.mark.row("C5")
-def test_determinism_excludes_convolutions_chosen_by_their_time() -> None:
-    with pytest.raises(UsageError, match="accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true"):
-        AcceleratorConfig(cudnn_benchmark=True, deterministic=True)
-
-
 def settings() -> dict[str, object]:
     kernels = numba.get_num_threads()  # first: where Numba starts its threads, it gives torch all cores again
     return {

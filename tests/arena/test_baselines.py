@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlayer
 from hexlit.arena.matches import play_match
 from hexlit.arena.players import Player, PolicyPlayer, RandomPlayer, SearchPlayer
-from hexlit.hex.engine import empty_stones, place_all, winning_cells
-from hexlit.hex.geometry import geometry
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.solver import ExactSolver
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
@@ -20,6 +18,7 @@ from hexlit.hex.truth import won_positions
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.testing.evaluators import random_positions
+from tests.hex.reference import wins_at_once
 
 BASELINES: dict[str, Callable[[int, int], Player]] = {
     "two-distance, depth 1": lambda size, seed: TwoDistancePlayer(depth=1, seed=seed),
@@ -64,15 +63,6 @@ CASES = {
 }
 
 
-def wins_at_once(cells: NDArray[np.int8], colour: int) -> list[int]:
-    """Cells that win at once for `colour` in the position `cells` `[size*size]`."""
-    size = round(len(cells) ** 0.5)
-    stones, found = empty_stones(1, size), np.zeros(len(cells), np.int16)
-    place_all(stones, 0, cells, geometry(size))
-    wins: list[int] = found[: winning_cells(stones, 0, colour, geometry(size), found)].tolist()
-    return wins
-
-
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_moves_are_legal_on_every_board(case: Case) -> None:
     """int16 `[B]`, and the positions are only read."""
@@ -105,7 +95,7 @@ def test_a_win_in_one_move_is_taken(case: Case) -> None:
         cells, to_move, _ = random_positions(size, 12, size, before_the_end=True)
         moves = case.make(size, 0).choose(cells, to_move)
         for board, colour, move in zip(cells, to_move.tolist(), moves.tolist(), strict=True):
-            wins = wins_at_once(board, colour)
+            wins = wins_at_once(board.tolist(), size, colour)
             assert move in wins, f"on {size}x{size} it plays {move}, {wins} win"
 
 
@@ -118,8 +108,8 @@ def test_a_loss_in_one_move_is_stopped_where_it_can_be(case: Case) -> None:
         cells, to_move, _ = random_positions(size, 12 if size > 5 else 36, size, before_the_end=True)
         moves = case.make(size, 0).choose(cells, -to_move)
         for board, colour, move in zip(cells, to_move.tolist(), moves.tolist(), strict=True):
-            threats = wins_at_once(board, colour)
-            if len(threats) == 1 and not wins_at_once(board, -colour):
+            threats = wins_at_once(board.tolist(), size, colour)
+            if len(threats) == 1 and not wins_at_once(board.tolist(), size, -colour):
                 assert move == threats[0], f"on {size}x{size} it plays {move}, only {threats[0]} stops the loss"
                 stopped += 1
     assert stopped
@@ -176,7 +166,7 @@ def test_the_solver_keeps_every_win_and_plays_every_winning_move(size: int) -> N
     row = next(
         row
         for row, wins in enumerate(known.winning_moves)
-        if 2 <= wins.sum() <= 6 and not wins_at_once(known.cells[row], int(known.to_move[row]))
+        if 2 <= wins.sum() <= 6 and not wins_at_once(known.cells[row].tolist(), size, int(known.to_move[row]))
     )
     position, to_move = known.cells[row : row + 1], known.to_move[row : row + 1]
     chosen = {int(SolverPlayer(size, seed=seed, rows=1 << 10).choose(position, to_move)[0]) for seed in range(60)}

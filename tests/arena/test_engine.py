@@ -1,9 +1,7 @@
 """Foreign programs as players: whatever they do wrong loses the game with a note, and leaves nothing behind."""
 
-import contextlib
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from tests.arena.engines import engine
+from tests.processes import left_after
 
 Start = Callable[..., HtpEngine]
 
@@ -228,20 +227,10 @@ def test_a_program_that_ignores_every_request_to_leave_is_killed_with_its_childr
         str(pids),
     )
     player.begin(3)
+    started = [psutil.Process(int(pid)) for pid in pids.read_text().split()]
     player.close()
     player.close()
-    assert all(_gone(int(pid)) for pid in pids.read_text().split())
-
-
-def _gone(pid: int) -> bool:
-    """Whether a process ends soon; one that its parent has not taken note of yet has ended."""
-    deadline = time.monotonic() + 20
-    with contextlib.suppress(psutil.NoSuchProcess):
-        while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.01)
-    return True
+    assert not left_after(20, started)
 
 
 def _begun(player: HtpEngine) -> psutil.Process:
@@ -256,7 +245,7 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
     player = start()
     child = _begun(player)
     os.kill(child.pid, signal.SIGKILL)
-    assert _gone(child.pid)
+    assert not left_after(20, [child])
     with pytest.raises(Forfeit, match="fake: killed by SIGKILL "):
         player.begin(3)
     player.begin(3)
@@ -283,7 +272,7 @@ def test_ctrl_c_while_a_program_is_asked_to_leave_leaves_none_behind(
     monkeypatch.setattr(EngineProcess, "ask", interrupted)
     with pytest.raises(KeyboardInterrupt):
         player.close()
-    assert _gone(child.pid)
+    assert not left_after(20, [child])
     monkeypatch.undo()
     player.begin(3)
 

@@ -1,5 +1,7 @@
 """Games and matches: openings, both colours, the rules watched, and players of one game among players of many."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 from hexlit.hex.record import Ending
 from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import RolloutEvaluator
+from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from tests.arena.stand_ins import (
     AlwaysSwaps,
     Faulty,
@@ -106,47 +108,40 @@ class Marked:
         value.fill(0.0)
 
 
+def player_of(kind: str, evaluator: Evaluator, *, swap: bool) -> Player:
+    """By the policy or by a search, on 4x4, three positions at once."""
+    if kind == "policy":
+        return PolicyPlayer(evaluator, size=4, batch=3, swap=swap)
+    return SearchPlayer(SearchConfig(simulations=1), evaluator, size=4, batch=3, swap=swap)
+
+
 @pytest.mark.row("E5")
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("kind", ["policy", "search"])
 def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) -> None:
     """White's moves are turned back, more positions than the evaluator's batch are split, there are no swaps."""
-    evaluator = Marked(7, 4, swap)
-    player: Player = (
-        PolicyPlayer(evaluator, size=4, batch=3, swap=swap)
-        if kind == "policy"
-        else SearchPlayer(SearchConfig(simulations=1), evaluator, size=4, batch=3, swap=swap)
-    )
+    player = player_of(kind, Marked(7, 4, swap), swap=swap)
     cells = np.zeros((8, 16), np.int8)
     cells[4:, 2] = 1
     colours = np.array([1] * 4 + [-1] * 4, np.int8)
     assert player.choose(cells, colours).tolist() == [7] * 8
 
 
-@pytest.mark.row("E6")
-def test_a_player_searches_fewer_games_at_once_when_each_has_several_leaves() -> None:
-    """The evaluator's batch stays full-sized."""
-    config = SearchConfig(simulations=12, leaves=3)
-    cells, colours = distinct_openings(4, 11, 2, seed=0), np.ones(11, np.int8)
-    evaluator = Marked(7, 4, False)
-    several = SearchPlayer(config, evaluator, size=4, batch=8).judge(cells, colours)
-    alone = SearchPlayer(config, evaluator, size=4, batch=3).judge(cells, colours)
-    assert np.array_equal(several.action, alone.action)
-    assert np.array_equal(several.value, alone.value)
-    with pytest.raises(UsageError, match=r"^search.leaves=3: the evaluator's batch has room for 2$"):
-        SearchPlayer(config, evaluator, size=4, batch=2)
-
-
 @pytest.mark.row("E5")
-def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
-    cells = distinct_openings(4, 11, 2, seed=0)
-    colours = np.ones(11, np.int8)
-    results = [
-        SearchPlayer(SearchConfig(simulations=12), RolloutEvaluator(4, 1), size=4, batch=batch).judge(cells, colours)
-        for batch in (4, 11)
-    ]
-    assert np.array_equal(results[0].action, results[1].action)
-    assert np.array_equal(results[0].value, results[1].value)
+@pytest.mark.row("E6")
+@pytest.mark.parametrize(("leaves", "batches"), [(1, (4, 11)), (3, (8, 3))])
+def test_results_do_not_depend_on_the_split_into_batches(leaves: int, batches: tuple[int, int]) -> None:
+    """Fewer games are searched at once when each has several leaves: the evaluator's batch stays full-sized."""
+    config, evaluator = SearchConfig(simulations=12, leaves=leaves), RolloutEvaluator(4, 1)
+    cells, colours = distinct_openings(4, 11, 2, seed=0), np.ones(11, np.int8)
+    one, other = (SearchPlayer(config, evaluator, size=4, batch=batch).judge(cells, colours) for batch in batches)
+    assert np.array_equal(one.action, other.action)
+    assert np.array_equal(one.value, other.value)
+
+
+def test_a_batch_without_room_for_the_leaves_of_one_game_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^search.leaves=3: the evaluator's batch has room for 2$"):
+        SearchPlayer(SearchConfig(leaves=3), RolloutEvaluator(4, 1), size=4, batch=2)
 
 
 class OfWhite:
@@ -179,12 +174,7 @@ class OfWhite:
 def test_a_network_swaps_as_it_has_learned_or_else_by_its_value(
     kind: str, knows_swap: bool, evaluator: OfWhite, swaps: bool
 ) -> None:
-    player: Player = (
-        PolicyPlayer(evaluator, size=4, batch=3, swap=knows_swap)
-        if kind == "policy"
-        else SearchPlayer(SearchConfig(simulations=1), evaluator, size=4, batch=3, swap=knows_swap)
-    )
-    replies = player.reply(np.eye(16, dtype=np.int8)[:5])
+    replies = player_of(kind, evaluator, swap=knows_swap).reply(np.eye(16, dtype=np.int8)[:5])
     assert replies.dtype == np.int16
     assert replies.tolist() == [16 if swaps else 6] * 5, "White's moves are turned back to the board"
 
@@ -254,20 +244,21 @@ def ending_of(player: Scripted, *, as_black: bool) -> ArenaGame:
     return pairs[0][0 if as_black else 1]
 
 
-@pytest.mark.parametrize("as_black", [True, False])
-def test_who_resigns_has_lost(as_black: bool) -> None:
-    game = ending_of(Scripted(lambda moves: RESIGN), as_black=as_black)
-    assert (game.won_by, game.ending, game.note) == ("low", Ending.RESIGNED, "")
-
-
 def give_up(moves: object) -> int:
     raise Forfeit("crashed:\n  exit\x1b code 1")
 
 
 @pytest.mark.parametrize("as_black", [True, False])
-def test_a_program_that_crashes_has_lost_with_a_note_of_one_line(as_black: bool) -> None:
-    game = ending_of(Scripted(give_up), as_black=as_black)
-    assert (game.won_by, game.ending, game.note) == ("low", Ending.FORFEITED, "crashed: exit code 1")
+@pytest.mark.parametrize(
+    ("answer", "ending", "note"),
+    [(lambda moves: RESIGN, Ending.RESIGNED, ""), (give_up, Ending.FORFEITED, "crashed: exit code 1")],
+    ids=["resigns", "crashes"],
+)
+def test_who_resigns_or_crashes_has_lost(
+    answer: Callable[[object], int], ending: Ending, note: str, as_black: bool
+) -> None:
+    game = ending_of(Scripted(answer), as_black=as_black)
+    assert (game.won_by, game.ending, game.note) == ("low", ending, note)
 
 
 def test_a_program_that_does_not_start_loses_and_is_started_again_for_the_next_game() -> None:
@@ -309,19 +300,12 @@ def test_by_the_swap_rule_the_second_player_may_take_the_first_stone_with_either
     assert {pair[0].pair: pair for pair in in_turn} == {pair[0].pair: pair for pair in pairs}
 
 
-@pytest.mark.parametrize(
-    ("opening", "swap", "note"),
-    [
-        ((1,), False, "illegal move: swap-pieces"),
-        ((1, 6), True, "illegal move: swap-pieces"),
-        ((1, 6, 2), True, "illegal move: swap-pieces"),
-    ],
-)
-def test_a_swap_out_of_turn_forfeits_the_game(opening: tuple[int, ...], swap: bool, note: str) -> None:
+@pytest.mark.parametrize(("opening", "swap"), [((1,), False), ((1, 6), True), ((1, 6, 2), True)])
+def test_a_swap_out_of_turn_forfeits_the_game(opening: tuple[int, ...], swap: bool) -> None:
     player = alone("odd", Scripted(lambda moves: 16))
     pairs = list(play_pairs(player, named("low", Lowest()), {0: opening}, 4, at_once=1, swap=swap))
     lost = pairs[0][len(opening) % 2]
-    assert (lost.won_by, lost.ending, lost.note) == ("low", Ending.FORFEITED, note)
+    assert (lost.won_by, lost.ending, lost.note) == ("low", Ending.FORFEITED, "illegal move: swap-pieces")
 
 
 def test_players_of_one_game_hear_of_the_swap_rule() -> None:

@@ -21,10 +21,11 @@ from hexlit.arena.positions import (
 from hexlit.errors import UsageError
 from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
-from hexlit.hex.truth import STAGES, SolvedPositions
+from hexlit.hex.truth import STAGES
 from hexlit.search.evaluator import RolloutEvaluator
 from tests.arena.stand_ins import NeverSwaps
 from tests.hex.reference import winner
+from tests.hex.test_truth import same
 
 
 class SourcePlayer(NeverSwaps):
@@ -45,11 +46,6 @@ class SourcePlayer(NeverSwaps):
         errs = self.random.random(len(cells)) < self.source.error
         moves[~errs] = found[~errs]
         return moves
-
-
-def same(one: SolvedPositions, other: SolvedPositions) -> bool:
-    names = ("cells", "to_move", "stones", "winner", "winning_moves", "source", "stage")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
 @pytest.mark.parametrize("size", [4, 5])

@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
 
 from hexlit.cluster.lifeline import Child
+from tests.processes import left_after, living
 
 pytestmark = [pytest.mark.row("D9"), pytest.mark.skipif(os.name != "posix", reason="process groups")]
 
@@ -31,37 +31,19 @@ time.sleep(600)
 """
 
 
-def lives(process: psutil.Process) -> bool:
-    """A zombie has ended, too."""
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-
-
-def ended(*processes: psutil.Process) -> bool:
-    """Whether all end within a while."""
-    for _ in range(200):
-        if not any(map(lives, processes)):
-            return True
-        time.sleep(0.1)
-    return False
-
-
 def test_the_kill_of_the_parent_ends_the_child_and_its_children() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT, CHILD], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     child, worker, sibling = (psutil.Process(int(number)) for number in parent.stdout.readline().split())
     try:
-        assert lives(child)
+        assert living([child])
         parent.kill()
         parent.wait()
-        assert ended(child, worker)
-        assert lives(sibling)
+        assert not left_after(20, [child, worker])
+        assert living([sibling])
     finally:
-        for process in (child, worker, sibling):
-            if lives(process):
-                process.kill()
+        for process in living([child, worker, sibling]):
+            process.kill()
 
 
 def begin(code: str) -> Child:

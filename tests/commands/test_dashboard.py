@@ -2,7 +2,6 @@
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +10,7 @@ from wandb_workspaces.workspaces import Workspace
 from hexlit.commands import report_run
 from hexlit.commands.report import main
 
-
-@pytest.fixture(autouse=True)
-def _no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+pytestmark = pytest.mark.usefixtures("no_account")
 
 
 @pytest.mark.row("F12")

@@ -40,13 +40,17 @@ MISTAKES = [
     ("games import source=nowhere target=store", "source=nowhere: there is no such file or folder"),
     ("games import source=empty target=store", "source=empty: no file in it has games"),
     ("games import source=void.sgf target=store", "source=void.sgf: there are no games that can be read"),
-    ("games import source=picture.png target=store", "picture.png: "),
+    ("games import source=picture.png target=store", "formats are sgf"),
     ("games import source=damaged target=store", "part-000000.parquet: cannot be read"),
     ("games export source=SGF target=x.pdf", "target=x.pdf: its name does not tell the format"),
     ("games export source=SGF target=x.sgf size=7", "no game fits"),
     ("games show source=SGF game=7", "game=7: 6 games are there"),
     ("games show source=SGF ply=17", "ply=17: the game has 16 moves"),
     ("games show source=SGF json=true", "json=true: show draws"),
+    ("games show source=SGF review=true", "review=true: the review is part of the page; add html=FILE"),
+    ("games show source=SGF checkpoint=x.ckpt", "add review=true html=FILE"),
+    ("games show source=SGF html=notes.txt/x.html", "notes.txt: cannot be read or written"),
+    ("games show source=SGF html=x.html review=true checkpoint=no.ckpt", "checkpoint=no.ckpt: there is no such file"),
     ("htp player=rollouts checkpoint=x.ckpt", "no network plays; leave one out"),
     ("match players=[random]", "a match needs two or more"),
     ("match players=[random,solver]", "board has no value: none of the players is a network, so add board=N"),
@@ -79,6 +83,8 @@ MISTAKES = [
     ("play terminal=true against=nobody", "there is no 'nobody'"),
     ("report wandb=team", "write ENTITY/PROJECT"),
     ("report", "folder=null: there is no run and no sweep below runs; name the folder of one"),
+    ("report s", "continue with hexlit strength resume=s"),
+    ("report m", "continue with hexlit match resume=m"),
     ("report run watch=true", "watch=true: run holds a run; only a sweep is watched"),
     ("report empty json=true watch=true", "json=true, watch=true: choose one of the two"),
     ("report runs=[run]", "two runs or more are compared"),
@@ -98,6 +104,14 @@ MISTAKES = [
     ("solve --help xyz", "--help xyz: no setting, section or group of this command; hexlit solve --help"),
     ("train selfplay.workers=0 selfplay.ahead=true", "set selfplay.workers to 1 or more"),
     ("train trainer.max_time=abc", "00:30:00"),
+    ("train search.root_batch=true", "search.root_batch=true: search.leaves=1 leaves nothing to batch"),
+    ("train resume=", "train: resume=: "),
+    ("train \"resume=''\"", "train: resume=: "),
+    ("train best=", "train: best=: "),
+    ("train +best=", "train: best=: "),
+    ("train +best=empty", "best.yaml"),
+    ("train +best=damaged", "best.yaml"),
+    ("train task=forecast board=3 net.channels=8", "train: unknown key 'board': the keys are name, task, "),
     ("train resume=/nonexistent", "resume=/nonexistent"),
     ("train name=a/b", "name='a/b'"),
     ("train accelerator.device=cuda:77", "accelerator.device=cuda:77: this "),
@@ -114,16 +128,17 @@ MISTAKES = [
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     """A folder with files that commands cannot use."""
-    for folder in ("empty", "damaged", "ended", "m", "run/.hydra"):
+    for folder in ("empty", "damaged", "ended", "m", "s", "run/.hydra"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "damaged" / "part-000000.parquet").write_bytes(b"PAR1 torn")
     (tmp_path / "ended" / "process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
-    (tmp_path / "m" / "match.json").touch()
+    (tmp_path / "damaged" / "best.yaml").write_text("overrides: 3: 4")
+    (tmp_path / "m" / "match.json").write_bytes(b"\xff\x00")
+    (tmp_path / "s" / "parts.json").touch()
     (tmp_path / "pace.json").write_text(json.dumps({"pace": asdict(PACE)}))
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     (tmp_path / "game.sgf").write_text("(;FF[4]GM[11]SZ[4];B[a2];W[b2];B[c1];W[d1])")
     (tmp_path / "large.sgf").write_text("(;FF[4]GM[11]SZ[11];B[a1])")
-    (tmp_path / "over.sgf").write_text("(;FF[4]GM[11]SZ[2];B[a1];W[b1];B[a2])")
     for name in ("notes.txt", "void.sgf"):
         (tmp_path / name).write_text("mine\n" if name == "notes.txt" else "")
     save_untrained(tmp_path / "net.ckpt", size=4)

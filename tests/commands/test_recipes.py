@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from hexlit.commands.in_process import composed_with_hydra
-from hexlit.commands.train import main, whole_arguments
+from hexlit.commands.train import whole_arguments
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 RECIPES = sorted(CONF.glob("experiment/*.yaml"))
@@ -31,9 +31,3 @@ def test_a_network_of_the_command_line_replaces_that_of_the_recipe(recipe: str, 
     config = composed_with_hydra("train", [f"experiment={recipe}", f"net={option}"], prepare=whole_arguments).config
     for key, value in read(CONF / "net" / f"{option}.yaml").items():
         assert config.net[key] == value
-
-
-def test_a_key_of_another_task_is_not_suggested(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also where the other settings do not compose either."""
-    assert main(["task=forecast", "board=3", "net.channels=8"]) == 2
-    assert capsys.readouterr().err.startswith("hexlit train: unknown key 'board': the keys are name, task, ")

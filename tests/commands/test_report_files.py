@@ -20,15 +20,6 @@ def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFi
     assert "Cross table" in checked(Path("m/report.html").read_text()).text
 
 
-def test_what_has_no_whole_result_names_the_command_that_continues(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s").mkdir()
-    Path("s/parts.json").touch()
-    (make_match(Path("m")) / "match.json").write_bytes(b"\xff\x00")
-    for folder, command in (("s", "strength"), ("m", "match")):
-        assert main(["report", folder]) == 2
-        assert f"continue with hexlit {command} resume={folder}\n" in capsys.readouterr().err
-
-
 def test_a_page_goes_to_the_file_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     make_run(Path("a"))
     assert main(["report", "a", "output=/dev/null/page.html"]) == 2
@@ -41,16 +32,19 @@ def test_a_page_goes_to_the_file_that_is_asked_for(capsys: pytest.CaptureFixture
 
 def test_files_that_cannot_be_read_are_named_and_give_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     folder = make_run(Path("a"))
-    for name in ("summary.json", "metrics.csv", "phases.csv"):
-        (folder / name).write_bytes(b"\x00\xffnothing\n")
-    assert main(["report", "a"]) == 1
-    path, *said = capsys.readouterr().out.splitlines()
-    assert path == "a/report.html"
-    text = checked(Path(path).read_text()).text
-    for name, line in zip(("metrics.csv", "phases.csv", "summary.json"), said, strict=True):
-        assert line.startswith(f"a: {name} cannot be read")
-        assert line.removeprefix("a: ") in text
-    assert "has not ended" not in text
+    phases = (folder / "phases.csv").read_bytes() + b"garbage\nmore,of,it\n"
+    for content in ((b"\x00\xffnothing\n",) * 3, (b"\xff\x00 nothing of ours\n", phases, b'{"name":')):
+        for name, text in zip(("metrics.csv", "phases.csv", "summary.json"), content, strict=True):
+            (folder / name).write_bytes(text)
+        assert main(["report", "a"]) == 1
+        path, *said = capsys.readouterr().out.splitlines()
+        assert path == "a/report.html"
+        page = checked(Path(path).read_text())
+        for name, line in zip(("metrics.csv", "phases.csv", "summary.json"), said, strict=True):
+            assert line.startswith(f"a: {name} cannot be read")
+            assert line.removeprefix("a: ") in page.text
+        assert "has not ended" not in page.text
+        assert "Throughput of training" in page.values("alt")  # the rest is shown
 
 
 @pytest.mark.parametrize(

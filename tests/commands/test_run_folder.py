@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.commands import train
 from hexlit.commands.run_folder import requeued
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
@@ -27,14 +26,3 @@ def test_a_folder_to_go_on_with_is_refused_where_every_job_is_a_new_run(flag: st
     with pytest.raises(UsageError, match=f"^resume={tmp_path}: "):
         whole_arguments([flag, "seed=1,2", f"resume={tmp_path}"])
     assert flag in whole_arguments([flag, "seed=1,2", "resume=null"])
-
-
-@pytest.mark.parametrize("argument", ["resume=", "resume=''", "best=", "+best="])
-def test_the_value_of_an_unset_shell_variable_begins_no_new_run(
-    argument: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train.main([argument]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"hexlit train: {argument.lstrip('+').partition('=')[0]}=: ")
-    assert err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []

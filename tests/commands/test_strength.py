@@ -10,17 +10,9 @@ from hexlit.commands.strength import main
 from tests.commands.tiny import save_untrained
 from tests.reporting.documents import checked
 
+pytestmark = pytest.mark.usefixtures("common_cache")
+
 SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24"]
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    return save_untrained(tmp_path / "net.ckpt", size=3)
 
 
 def test_truth_is_told_as_json_and_kept_with_tables_and_figures(

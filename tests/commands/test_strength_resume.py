@@ -13,23 +13,14 @@ from hexlit.commands.strength import arguments, main
 from hexlit.commands.strength_run import PARTS_FILE
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from tests.commands.tiny import save_untrained
+
+pytestmark = pytest.mark.usefixtures("common_cache")
 
 SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24", "simulations=[4]", "report=false"]
 SEARCHES = ["what=search", "leaves=[]", "pairs=3", "seconds=0.001"]
 PARTS = [f"{number} simulations, {part}" for number in (0, 4) for part in ("openings", "games", "random")]
 
 Breaks = Callable[[int], None]
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    return save_untrained(tmp_path / "net.ckpt", size=3)
 
 
 @pytest.fixture

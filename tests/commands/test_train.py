@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
@@ -28,6 +27,7 @@ from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.commands.tiny import TINY
 from tests.reporting.documents import checked
+from tests.selfplay.same_games import same
 from tests.tables import rows_of
 
 
@@ -191,9 +191,7 @@ def test_phases_reconcile_with_the_wall_time_and_the_games(tiny: Run) -> None:
 
 
 def same_games(one: dict[int, GameRecord], other: dict[int, GameRecord]) -> bool:
-    return list(one) == list(other) and all(
-        np.array_equal(getattr(one[game], name), getattr(other[game], name)) for game in one for name in vars(one[game])
-    )
+    return list(one) == list(other) and all(same(one[game], other[game]) for game in one)
 
 
 def same_weights(one: Run, other: Run) -> bool:

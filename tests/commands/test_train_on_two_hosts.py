@@ -12,8 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.commands.test_train_ranks import HEX, assert_equal, rows_of, trained, wait_for_rows
+from tests.commands.test_train_ranks import HEX, assert_equal, trained, wait_for_rows
 from tests.commands.test_train_ranks import forecast as forecast  # a fixture
+from tests.tables import rows_of
 from tests.two_hosts import Host, missing, two_hosts
 
 pytestmark = [pytest.mark.services, pytest.mark.row("F22")]
@@ -54,7 +55,7 @@ def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path:
     one = trained(tmp_path / "one", *settings, "selfplay.workers=2", "selfplay.ahead=false")
     ranks = Ranks(hosts, tmp_path / "two", *settings)
     assert [starter.wait(900) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
-    two = rows_of(tmp_path / "two")
+    two = rows_of(tmp_path / "two" / "metrics.csv")
     assert_equal(two, one)
     assert [row["selfplay.games"] for row in two] == [row["selfplay.games"] for row in one]
     pairs = zip(two, one, strict=True)

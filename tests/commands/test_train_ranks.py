@@ -3,7 +3,6 @@
 pytest -n 0 -m slow tests/commands/test_train_ranks.py
 """
 
-import csv
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from tests.commands.recorded import save_games
 from tests.commands.test_train_classify import SMALL as CLASSIFY
 from tests.commands.test_train_forecast import SMALL
 from tests.commands.tiny import TINY
+from tests.tables import rows_of
 from tests.tasks.classify.texts import save as save_texts
 from tests.tasks.classify.texts import sentences
 from tests.tasks.forecast.tables import hourly, save
@@ -39,12 +39,7 @@ def trained(folder: Path, *arguments: str, starter: tuple[str, ...] = ()) -> lis
     whole = [*starter, *command(folder, *arguments)]
     done = subprocess.run(whole, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    return rows_of(folder)
-
-
-def rows_of(folder: Path) -> list[dict[str, str]]:
-    with (folder / "metrics.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    return rows_of(folder / "metrics.csv")
 
 
 def assert_equal(found: list[dict[str, str]], expected: list[dict[str, str]]) -> None:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 import torch
@@ -21,6 +20,7 @@ from hexlit.selfplay.store import GameStore
 from hexlit.training.phases import ONCE
 from tests.commands.preloaded import HEXLIT, run_program
 from tests.commands.tiny import TINY
+from tests.selfplay.same_games import same
 from tests.tables import rows_of
 
 OVERRIDES = [*TINY, "trainer.max_epochs=4"]
@@ -106,10 +106,6 @@ def games_on_disk(folder: Path, room: Path) -> set[int]:
     for path in (folder / "games").glob("*"):
         (room / path.name).write_bytes(path.read_bytes())
     return {record.game_id for record in GameStore(room).records()}
-
-
-def same(one: GameRecord, other: GameRecord) -> bool:
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
 
 
 def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None:

@@ -114,16 +114,6 @@ def test_the_best_trial_is_trained_in_full(side_by_side: Sweep, tmp_path: Path) 
     assert kept.left_out == ["trainer.max_epochs=2"]
 
 
-@pytest.mark.row("B8")
-def test_a_missing_best_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with as_a_process(tmp_path):
-        assert main([f"+best={tmp_path}"]) == 2
-        assert "best.yaml" in capsys.readouterr().err
-        (tmp_path / "best.yaml").write_text("overrides: 3: 4")
-        assert main([f"+best={tmp_path}"]) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 1
-
-
 def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
     """Soft: the epoch ends, checkpoints and tables are written, and W&B is told."""
     pruner = ["hydra/sweeper/pruner=threshold", "hydra.sweeper.pruner.lower=2", "hydra.sweeper.pruner.n_warmup_steps=0"]

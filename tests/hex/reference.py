@@ -44,6 +44,13 @@ def winner(cells: Sequence[int], size: int) -> int:
     return next((colour for colour in (BLACK, WHITE) if connects(cells, size, colour)), 0)
 
 
+def wins_at_once(cells: Sequence[int], size: int, colour: int) -> list[int]:
+    """The empty cells where one stone of `colour` joins its two edges."""
+    stones = list(cells)
+    empty = [cell for cell, stone in enumerate(stones) if stone == 0]
+    return [c for c in empty if connects([*stones[:c], colour, *stones[c + 1 :]], size, colour)]
+
+
 def transposed(cell: int, size: int) -> int:
     """The cell with row and column exchanged; the swap, `size * size`, stays itself."""
     return cell if cell == size * size else cell % size * size + cell // size

@@ -7,48 +7,28 @@ import torch
 from torch import nn
 
 from hexlit.nets.backends import folded_twin
-from hexlit.nets.blocks import ConvNorm, SelfAttention, SqueezeExcitation
+from hexlit.nets.blocks import SelfAttention, SqueezeExcitation
 from hexlit.nets.config import ATTENTIONS, NetConfig
 from hexlit.nets.tower import HexNet, build_net
 from tests.nets import test_tower
-from tests.nets.test_tower import assert_hears_a_far_stone, planes_of
+from tests.nets.test_evaluator import trained_like
+from tests.nets.test_tower import assert_hears_a_far_stone, assert_learns_on_every_board, planes_of
 
 
 def small(**fields: object) -> NetConfig:
     return test_tower.small(**{"blocks": [1, 2]} | fields)
 
 
-def trained_like(config: NetConfig) -> HexNet:
-    """A network whose layers that start at zero are no longer so, with running statistics of its own."""
-    torch.manual_seed(0)
-    net = build_net(config)
-    for module in net.modules():
-        if isinstance(module, ConvNorm):
-            nn.init.uniform_(module.norm.weight, 0.5, 1.0)
-        if isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, std=0.3)
-    for _ in range(3):
-        net(planes_of(16, 5))
-    return net
+def trained(**fields: object) -> HexNet:
+    return trained_like(**vars(small(**fields)))
 
 
 @pytest.mark.row("A18")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(attention: str, block: str) -> None:
-    net = trained_like(small(attention=attention, block=block))
-    for size in range(2, 20):
-        net.zero_grad()
-        output = net(planes_of(2, size))
-        assert output.policy_logits.shape == (2, size * size + 1)
-        assert output.value_logit.shape == (2,)
-        assert output.policy_logits.isfinite().all()
-        assert output.value_logit.isfinite().all()
-        (output.policy_logits.square().sum() + output.value_logit.sum()).backward()
-        for name, parameter in net.named_parameters():
-            assert parameter.grad is not None, name
-            assert parameter.grad.isfinite().all(), name
-            assert parameter.grad.shape == parameter.shape
+    net = trained(attention=attention, block=block)
+    assert_learns_on_every_board(net)
 
 
 @pytest.mark.row("A18")
@@ -96,7 +76,7 @@ def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> Non
 
 def test_self_attention_makes_a_far_stone_matter() -> None:
     """One 3x3 convolution and one block see 3 cells far; attention hears a corner in the other one."""
-    net = trained_like(small(attention="self", blocks=[1], global_pooling=False)).eval()
+    net = trained(attention="self", blocks=[1], global_pooling=False).eval()
     assert_hears_a_far_stone(net, net.attention[0])
 
 
@@ -104,7 +84,7 @@ def test_self_attention_makes_a_far_stone_matter() -> None:
 @pytest.mark.parametrize("attention", ["se", "self"])
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_folded_twin_answers_as_the_network(attention: str, channels_last: bool) -> None:
-    net = trained_like(small(attention=attention)).eval()
+    net = trained(attention=attention).eval()
     twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last)
     for size in (2, 5, 11):
         planes = planes_of(4, size)

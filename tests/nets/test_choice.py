@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.files import named_cache_folder
 from hexlit.nets import choice
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
@@ -59,20 +58,6 @@ def test_the_choice_is_measured_once_for_each_batch(measured: list[list[str]], m
     assert backend_of(net, batch=5) == "winograd"
     assert backend_of(trained_like(channels=16)) == "winograd"
     assert len(measured) == 3
-
-
-@pytest.mark.row("F3")
-@pytest.mark.parametrize("damage", [b"{", b"[]", b"\xff\xfe", b"", None])
-def test_a_damaged_memory_is_measured_again(
-    damage: bytes | None, measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backend_of(trained_like())
-    file = named_cache_folder() / "backends.json"
-    file.write_bytes(file.read_bytes().replace(b'"winograd"', b'"gone"') if damage is None else damage)
-    assert backend_of(trained_like()) == "winograd"
-    assert len(measured) == 2
-    assert backend_of(trained_like()) == "winograd"
-    assert len(measured) == 2
 
 
 def test_a_chosen_backend_that_does_not_work_gives_way_to_torchs_own_with_a_warning(

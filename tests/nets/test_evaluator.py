@@ -170,9 +170,9 @@ def test_evaluator_is_a_snapshot_that_later_training_does_not_reach() -> None:
     np.testing.assert_array_equal(before, after)
 
 
-@pytest.mark.parametrize("inference", ["fused", "auto"])
+@pytest.mark.parametrize("inference", ["fused", "winograd", "auto"])
 @pytest.mark.parametrize(("key", "name"), [("activation", "mish"), ("attention", "self")])
-def test_layer_without_fused_operator_goes_eager_with_one_warning(
+def test_layer_without_an_operator_of_the_backend_goes_eager_with_one_warning(
     key: str, name: str, inference: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     net = trained_like(0, **{key: name})

@@ -22,7 +22,7 @@ from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
 from tests.nets.brought_blocks import SEPARABLE, line, package
 from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions
-from tests.nets.test_tower import planes_of, small
+from tests.nets.test_tower import assert_learns_on_every_board, planes_of, small
 
 pytestmark = pytest.mark.row("F7")
 
@@ -83,11 +83,7 @@ both_blocks = pytest.mark.parametrize("block", ["separable", "gated"])
 def test_it_learns_and_plays_on_every_board(block: str) -> None:
     net = build_net(small(block=block, blocks=[1, 2], attention="self"))
     assert [type(part).__name__.lower() for part in net.blocks] == [block] * 3
-    for size in (2, 3, 8, 19):
-        net.zero_grad()
-        output = net(planes_of(2, size))
-        (output.policy_logits.square().sum() + output.value_logit.sum()).backward()
-        assert all(one.grad is not None and one.grad.isfinite().all() for one in net.parameters())
+    assert_learns_on_every_board(net)
 
 
 @pytest.mark.usefixtures("both")

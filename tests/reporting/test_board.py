@@ -7,12 +7,6 @@ from hexlit.reporting.board import BLACK_STYLE, MARK_STYLE, draw_board
 CELLS = np.array([1, 0, 0, -1, 1, 0, 0, 0, -1], dtype=np.int8)
 
 
-def test_the_board_is_a_rhombus_of_plain_ascii() -> None:
-    text = str(draw_board(CELLS, 3))
-    assert text == "   a b c\n 1 X . . 1\n  2 O X . 2\n   3 . . O 3\n      a b c"
-    assert text.isascii()
-
-
 def test_marks_show_on_empty_cells_and_reverse_stones() -> None:
     board = draw_board(CELLS, 3, marks=[1, 4])
     assert "1 X * . 1" in str(board)

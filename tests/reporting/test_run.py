@@ -64,19 +64,6 @@ def test_the_headline_of_a_run_with_a_measured_strength_is_of_its_last_network_a
     assert "best strength.score" in names[True]
 
 
-def test_what_cannot_be_read_is_named_first_and_the_rest_is_shown(tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "run")
-    (folder / "summary.json").write_text('{"name":')
-    (folder / "metrics.csv").write_bytes(b"\xff\x00 nothing of ours\n")
-    with (folder / "phases.csv").open("a") as file:
-        file.write("garbage\nmore,of,it\n")
-    files = read_run(folder)
-    assert [line.partition(" ")[0] for line in files.unread] == ["metrics.csv", "phases.csv", "summary.json"]
-    text = checked(render(run_page(files))).text
-    assert all(line in text for line in files.unread)
-    assert "Throughput of training" in checked(render(run_page(files))).values("alt")
-
-
 @pytest.mark.row("E15")
 def test_costs_are_those_of_the_measured_rates(tmp_path: Path) -> None:
     files = read_run(make_run(tmp_path / "run"))

@@ -13,10 +13,7 @@ from hexlit.reporting.html import render
 from hexlit.reporting.page import Figure
 from hexlit.reporting.study_figures import draw_history, draw_lines, draw_slices
 from hexlit.reporting.sweep import SweepDisplay, sweep_page
-from tests.reporting.documents import checked, shown
-
-NASTY = "<script>alert(1)</script>\"'&"
-
+from tests.reporting.documents import NASTY, checked, shown
 
 COLUMNS: list[tuple[str, str | None, list[str | int], int | None]] = [
     ("strength.score", None, ["values", 0], None),

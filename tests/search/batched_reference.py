@@ -13,8 +13,8 @@ from tests.search.reference import (
     back_up,
     considered_visits,
     evaluate,
+    found_at,
     halving_scores,
-    improved_policy,
     inner_scores,
     puct_scores,
 )
@@ -43,13 +43,7 @@ class BatchedSearch:
                 self.batches.append(len(batch))
             for path in batch:
                 back_up(path, evaluate(path[-1], evaluator, actions))
-        counts, gumbel = self.root.counts, self.config.algorithm == "gumbel"
-        if gumbel:
-            action = int(halving_scores(self.root, self.noise, int(counts.max()), self.config.gumbel).argmax())
-        else:
-            action = max(self.root.children, key=lambda action: self.root.children[action].visits)
-        policy = improved_policy(self.root, self.config.gumbel) if gumbel else counts / counts.sum()
-        return Found([int(n) for n in counts], action, policy, float(self.root.q[action]))
+        return found_at(self.root, self.noise, self.config)
 
     def collect(self) -> list[list[Node]]:
         """Paths to the leaves of the next call; the tree is as it was before, but for games decided on the way."""
@@ -93,13 +87,7 @@ class BatchedSearch:
             scores = halving_scores(node, self.noise, wanted, self.config.gumbel)
         else:
             scores = inner_scores(node, self.config.gumbel)
-        action = int(scores.argmax())
-        if action not in node.children:
-            after = Game(node.game.size, swap=node.game.swap)
-            after.cells, after.moves = node.game.cells.copy(), node.game.moves.copy()
-            after.play(action)
-            node.children[action] = Node(after, lost=after.winner != 0)
-        return node.children[action]
+        return node.child(int(scores.argmax()))
 
     def drops(self) -> bool:
         """Whether the next visits are for fewer moves than are ready for them."""

@@ -42,6 +42,15 @@ class Node:
             values[action] = -child.value_sum / child.visits
         return values
 
+    def child(self, action: int) -> "Node":
+        """The position after `action`, which becomes part of the tree."""
+        if action not in self.children:
+            after = Game(self.game.size, swap=self.game.swap)
+            after.cells, after.moves = self.game.cells.copy(), self.game.moves.copy()
+            after.play(action)
+            self.children[action] = Node(after, lost=after.winner != 0)
+        return self.children[action]
+
 
 def planes_of(game: Game) -> NDArray[np.int8]:
     """The position in the mover's frame, `[1, 5, size, size]`."""
@@ -164,6 +173,18 @@ def back_up(path: list[Node], value: float) -> None:
         value = -value
 
 
+def found_at(root: Node, noise: Numbers, config: SearchConfig) -> Found:
+    """The result of the tree below `root`."""
+    counts = root.counts
+    if config.algorithm == "puct":
+        policy = counts / counts.sum()
+        chosen = max(root.children, key=lambda action: root.children[action].visits)
+    else:
+        policy = improved_policy(root, config.gumbel)
+        chosen = int(halving_scores(root, noise, int(counts.max()), config.gumbel).argmax())
+    return Found([int(n) for n in counts], chosen, policy, float(root.q[chosen]))
+
+
 def search(game: Game, config: SearchConfig, evaluator: Evaluator, gumbels: Numbers | None = None) -> Found:
     """Search one position; `gumbels` `[A]` is the noise on the actions of the mover's frame, none unless given."""
     actions = game.size**2 + game.swap
@@ -181,22 +202,10 @@ def search(game: Game, config: SearchConfig, evaluator: Evaluator, gumbels: Numb
             else:
                 scores = inner_scores(node, config.gumbel)
             action = int(scores.argmax())
-            if action not in node.children:
-                after = Game(game.size, swap=game.swap)
-                after.cells, after.moves = node.game.cells.copy(), node.game.moves.copy()
-                after.play(action)
-                node.children[action] = Node(after, lost=after.winner != 0)
-            path.append(node.children[action])
+            path.append(node.child(action))
         value = -1.0 if path[-1].lost else evaluate(path[-1], evaluator, actions)
         back_up(path, value)
         if simulation < 0:
             considered = min(config.gumbel.considered, int((root.prior > 0).sum()))
             schedule = considered_visits(considered, config.simulations)
-    counts = root.counts
-    if config.algorithm == "puct":
-        policy = counts / counts.sum()
-        chosen = max(root.children, key=lambda action: root.children[action].visits)
-    else:
-        policy = improved_policy(root, config.gumbel)
-        chosen = int(halving_scores(root, noise, int(counts.max()), config.gumbel).argmax())
-    return Found([int(n) for n in counts], chosen, policy, float(root.q[chosen]))
+    return found_at(root, noise, config)

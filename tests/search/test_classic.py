@@ -13,7 +13,7 @@ from hexlit.hex.rng import PLAYOUT, draw, stones_key
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import won_positions
 from hexlit.search.classic import alpha_beta_moves, uct_moves
-from tests.hex.reference import connects, transposed
+from tests.hex.reference import connects, transposed, wins_at_once
 from tests.search.positions import random_game, random_games
 
 
@@ -75,13 +75,7 @@ def test_the_move_is_that_of_the_reference(simulations: int, rollouts: int, expl
     for game in random_games(simulations, 40):
         cells = np.array(game.cells, np.int8)
         own = cells if game.to_move > 0 else exchange_colours(cells)
-        at_once = [
-            cell
-            for colour in (1, -1)
-            for cell in np.flatnonzero(own == 0)
-            if connects([colour if other == cell else int(own[other]) for other in range(own.size)], game.size, colour)
-        ]
-        if at_once:
+        if any(wins_at_once(own.tolist(), game.size, colour) for colour in (1, -1)):
             continue
         quiet += 1
         to_move = np.array([game.to_move], np.int8)
@@ -114,17 +108,6 @@ def two_distance(cells: list[int]) -> float:
     players, each = potentials(np.array(cells, np.int8))
     mobility = [int((row == best).sum()) if best < 1000 else 0 for row, best in zip(each, players, strict=True)]
     return float(players[1]) - float(players[0]) + 0.001 * (mobility[0] - mobility[1])
-
-
-def wins_at_once(cells: list[int], size: int, colour: int) -> list[int]:
-    wins = []
-    for cell, stone in enumerate(cells):
-        if stone == 0:
-            cells[cell] = colour
-            if connects(cells, size, colour):
-                wins.append(cell)
-            cells[cell] = 0
-    return wins
 
 
 def negamax(cells: list[int], size: int, colour: int, ply: int, depth: int) -> dict[int, float]:

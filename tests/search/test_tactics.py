@@ -8,22 +8,14 @@ import pytest
 from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
-from tests.hex.reference import Game, connects
+from tests.hex.reference import Game, wins_at_once
 from tests.search.positions import random_game, search_games
 
 pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def immediate_wins(game: Game, colour: int) -> set[int]:
-    """Winning cells of `colour`: one stone there connects its edges."""
-    wins = set()
-    for cell, stone in enumerate(game.cells):
-        if stone == 0:
-            cells = game.cells.copy()
-            cells[cell] = colour
-            if connects(cells, game.size, colour):
-                wins.add(cell)
-    return wins
+    return set(wins_at_once(game.cells, game.size, colour))
 
 
 def wins_in_two(game: Game) -> set[int]:

@@ -30,6 +30,7 @@ FORGED: dict[str, tuple[dict[str, Any], str]] = {
     "empty move": ({"moves": [0, None, 2, 3, 4]}, "moves is empty"),
     "taken": ({"moves": [0, 1, 2, 1, 4]}, "move 4 is no free cell"),
     "swap without the rule": ({"moves": [0, 9, 2, 3, 4]}, "move 2 is no free cell"),
+    "swap of no stone": ({"moves": [9, 1, 2, 3, 4], "swap": True}, "move 1 is no free cell"),
     "late swap": ({"moves": [0, 1, 9, 3, 4], "swap": True}, "move 3 is no free cell"),
     "stone under the swapped one": ({"moves": [1, 9, 3, 4, 5], "swap": True}, "move 3 is no free cell"),
     "values": ({"values": [0.5]}, "values: must be as many as moves"),

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.processes import left_after
+
 pytestmark = [pytest.mark.row("D10"), pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")]
 
 KILLS = 20
@@ -34,18 +36,6 @@ players.play(RoundRequest(b"a", 10**9, 1, on_games=lambda *_: None))
 """
 
 
-def living(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run; a zombie has ended."""
-    found = []
-    for process in processes:
-        try:
-            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.NoSuchProcess:
-            pass
-    return found
-
-
 def outlived_the_kill(seconds: float, word: str) -> int:
     """Workers that live two seconds after a kill of their main process, `seconds` after it has said `word`."""
     root = Path(__file__).parents[2]
@@ -59,9 +49,7 @@ def outlived_the_kill(seconds: float, word: str) -> int:
         workers = psutil.Process(main.pid).children(recursive=True)
         main.kill()
         main.wait()
-        deadline = time.monotonic() + SECONDS_TO_DIE
-        while (left := living(workers)) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        left = left_after(SECONDS_TO_DIE, workers)
         for process in left:
             process.kill()
     return len(left)

@@ -48,19 +48,6 @@ def test_other_devices_play_where_they_are_asked_for() -> None:
             placement_of(asked, device, 16)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"devices": "cuda:1"}, "selfplay.devices=cuda:1: choose one of learner, others"),
-        ({"devices": "others", "workers": 0}, "selfplay.devices=others: needs processes on this machine"),
-        ({"devices": "others", "where": "ray"}, "selfplay.devices=others: needs processes on this machine"),
-    ],
-)
-def test_devices_that_cannot_play_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        SelfPlayConfig(**settings)
-
-
 @pytest.mark.row("A23")
 @pytest.mark.parametrize(
     ("workers", "devices", "shares"),

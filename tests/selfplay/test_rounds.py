@@ -9,10 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.players import PlayerSettings, make_player
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
@@ -179,8 +177,3 @@ def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: P
             rounds.play(b"a", 1, no_news)
     finally:
         rounds.close()
-
-
-def test_playing_ahead_in_the_main_process_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"selfplay.ahead=true: needs processes that play; set selfplay.workers"):
-        SelfPlayConfig(ahead=True, workers=0)

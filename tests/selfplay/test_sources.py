@@ -33,18 +33,6 @@ def test_in_a_folder_only_files_named_as_games_are_taken_but_any_that_is_named_i
     assert GameReader([tmp_path / "games.csv"]).files == [tmp_path / "games.csv"]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("nowhere", "no such file"), ("picture.png", "formats are sgf"), ("empty", "no file in it has games")],
-)
-def test_what_has_no_games_is_refused_in_one_line(name: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match=said) as caught:
-        GameReader([tmp_path / name])
-    assert "\n" not in str(caught.value)
-
-
 def test_the_reader_gives_games_and_errors_in_order_and_knows_how_far_it_is(tmp_path: Path) -> None:
     file = tmp_path / "games.wolve"
     file.write_text(GAME + "nothing\n" + OTHER)

@@ -12,17 +12,10 @@ from hexlit.training.loggers import WandbRows, build_loggers, close_loggers
 from tests.commands.preloaded import run_apart
 from tests.wandb_records import offline_runs
 
+pytestmark = pytest.mark.usefixtures("no_account")
+
 CONF = Path(__file__).parents[2] / "conf" / "logger"
 NAMES = MetricTable()
-
-
-@pytest.fixture(autouse=True)
-def no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key, no account of whoever runs the tests, and no server."""
-    for name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_MODE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
 
 
 def wandb_of(config: LoggerConfig, folder: Path, names: MetricTable = NAMES, **description: Any) -> WandbRows:

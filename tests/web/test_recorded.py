@@ -2,7 +2,6 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,31 +15,12 @@ from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation
 from hexlit.web.pages import recorded_page
+from tests.reporting.documents import parsed
 from tests.tasks.hex.stand_ins import put_networks
 
 SGF = Path(__file__).parents[1] / "samples" / "games_5x5.sgf"
 NAMESPACE = "http://www.w3.org/2000/svg"
 """A name, not an address: nothing is loaded from there."""
-
-
-class Scripts(HTMLParser):
-    """The attributes and texts of all scripts, and of the other elements that could load something."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.scripts: list[tuple[dict[str, str | None], str]] = []
-        self.addresses: list[str] = []
-        self._inside: dict[str, str | None] | None = None
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [str(value) for name, value in attrs if name in ("src", "href", "action", "srcset", "data")]
-        self._inside = dict(attrs) if tag == "script" else None
-
-    def handle_data(self, data: str) -> None:
-        if self._inside is not None:
-            self.scripts.append((self._inside, data))
-            self._inside = None
 
 
 def game(*moves: str, size: int = 3, **fields: Any) -> GameRecord:
@@ -50,7 +30,9 @@ def game(*moves: str, size: int = 3, **fields: Any) -> GameRecord:
 
 
 def content_of(page: str) -> dict[str, Any]:
-    (text,) = (text for attributes, text in Scripts(page).scripts if attributes.get("id") == "recorded")
+    read = parsed(page)
+    (text,) = (text for kind, text in read.scripts if kind == "application/json")
+    assert "recorded" in read.values("id")
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -72,8 +54,9 @@ def test_the_file_needs_no_other_and_holds_the_game(tmp_path: Path, capsys: pyte
     page = (tmp_path / "game.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["game.html"]
     assert re.search(r"https?://", page.replace(NAMESPACE, "")) is None
-    read = Scripts(page)
-    assert [one for one in read.addresses if not one.startswith(("#", "data:"))] == []
+    read = parsed(page)
+    addresses = [one for name in ("src", "href", "action", "srcset", "data") for one in read.values(name)]
+    assert [one for one in addresses if not one.startswith(("#", "data:"))] == []
     assert "url(" not in page
     assert "@import" not in page
     content = content_of(page)
@@ -89,8 +72,7 @@ def test_the_file_needs_no_other_and_holds_the_game(tmp_path: Path, capsys: pyte
 def test_no_name_leaves_its_place() -> None:
     evil = "</script><script>alert(1)</script><!--<script>&\"'"
     page = recorded_page(game("a1", black=evil, white=evil), ply=1, facts=[evil])
-    scripts = Scripts(page).scripts
-    assert len(scripts) == 2
+    assert len(parsed(page).scripts) == 2
     assert content_of(page)["names"]["black"] == evil
     assert evil not in page
     assert "alert(1)</script>" not in page
@@ -155,24 +137,3 @@ def test_a_network_reviews_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert all(-1 <= one["value"] <= 1 and 0 <= one["cost"] <= 1 for one in content["review"])
     assert content["review"][-1]["value"] == 1.0
     assert "judged by hexlit:small with 4 simulations" in content["about"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["review=true"], "review=true: the review is part of the page; add html=FILE"),
-        (["checkpoint=x.ckpt"], "add review=true html=FILE"),
-        (["html=x.html", "seconds=0"], "seconds=0.0: must be from 0.01"),
-        (["html=there/x.html"], "there: cannot be read or written"),
-        (["html=x.html", "review=true", "checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
-    ],
-)
-def test_a_mistake_is_one_line(
-    arguments: list[str], part: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("there").write_text("a file")
-    assert main(["games", "show", f"source={SGF}", *arguments]) == 2
-    error = capfd.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1

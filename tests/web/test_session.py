@@ -44,11 +44,8 @@ def page(server: TestClient) -> Iterator[Page]:
 
 def test_hello_names_the_players_and_which_of_them_can_study(page: Page) -> None:
     hello = page.ask("hello")
-    assert {one["name"]: one["studies"] for one in hello["players"]} == {
-        "rollouts": True,
-        "two_distance": False,
-        "random": False,
-    }
+    studies = {one["name"]: one["studies"] for one in hello["players"]}
+    assert studies == {"rollouts": True, "two_distance": False, "random": False}
     assert (hello["type"], hello["board"], hello["simulations"]) == ("hello", 3, 64)
 
 

@@ -13,7 +13,14 @@ from hexlit.nets.tower import HexNet
 from hexlit.nets.winograd import forward
 from hexlit.nets.winograd.forward import WinogradForward
 from hexlit.nets.winograd.vectors import POINTS
-from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions, trained_like
+from tests.nets.test_evaluator import (
+    assert_takes_new_weights,
+    cpu_profile,
+    evaluated,
+    plain,
+    random_positions,
+    trained_like,
+)
 
 
 def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
@@ -77,27 +84,8 @@ def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.row("F3")
 def test_refresh_takes_over_the_new_weights() -> None:
-    planes = random_positions(8, 5)
-    evaluator = NetworkEvaluator(trained_like(0), size=5, swap=False, batch=8, profile=cpu_profile("winograd"))
-    before, _ = evaluated(evaluator, planes)
-    other = trained_like(1)
-    evaluator.refresh(other)
-    after, value = evaluated(evaluator, planes)
-    assert np.abs(after - before).max() > 0.01
-    expected_policy, expected_value = plain(other, planes, 25)
-    np.testing.assert_allclose(after, expected_policy, atol=1e-4)
-    np.testing.assert_allclose(value, expected_value, atol=1e-4)
-
-
-@pytest.mark.parametrize(("key", "name"), [("activation", "mish"), ("attention", "self")])
-def test_a_layer_without_kernel_goes_eager_with_one_warning(
-    key: str, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    net = trained_like(0, **{key: name})
-    evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile("winograd"))
-    assert evaluator.backend == "eager"
-    (record,) = caplog.records
-    assert f"net.{key}={name}" in record.getMessage()
+    evaluator = NetworkEvaluator(trained_like(), size=7, swap=True, batch=64, profile=cpu_profile("winograd"))
+    assert_takes_new_weights(evaluator, torch.device("cpu"), 1e-4)
 
 
 def test_without_numbas_compiler_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,9 @@
 """Self-play on Ray behind the calls of `SelfPlayer`, with a stand-in for Ray: tasks run in threads of this process."""
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from hexlit.cluster.config import RayConfig
@@ -17,6 +16,7 @@ from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.cluster.fake_ray import FakeRay, stand_in
+from tests.selfplay.same_games import same
 from tests.selfplay.test_workers import PLACE, SETTINGS
 
 pytestmark = pytest.mark.row("E14")
@@ -59,14 +59,6 @@ def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
     return rounds
 
 
-def same(ours: list[GameRecord], theirs: list[GameRecord]) -> bool:
-    return len(ours) == len(theirs) and all(
-        np.array_equal(getattr(one, field.name), getattr(other, field.name))
-        for one, other in zip(ours, theirs, strict=True)
-        for field in fields(GameRecord)
-    )
-
-
 def test_f21_rounds_on_ray_are_those_of_workers_also_when_processes_are_lost(
     players: RayPlayers, ray: FakeRay, tmp_path: Path
 ) -> None:
@@ -105,7 +97,7 @@ def test_a_state_continues_on_other_players(players: RayPlayers, ray: FakeRay) -
     other = RayPlayers(PLACE, PARTS, RayConfig())
     other.prepare()
     other.restore(state)
-    assert same(one_round(other, b"b"), second)
+    assert all(same(*pair) for pair in zip(one_round(other, b"b"), second, strict=True))
     other.close()
     with pytest.raises(UsageError, match="selfplay.workers=2: the run was started with 1"):
         players.restore(state[:1])

@@ -22,15 +22,8 @@ from tests.tasks.hex.stand_ins import put_networks
 @pytest.mark.row("F20")
 def test_the_network_that_fits_the_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_networks(monkeypatch, tmp_path, "small", "medium")
-    fitting = {size: fitting_network(size) for size in (2, 7, 8, 13, 14, 19)}
-    assert fitting == {
-        2: "hexlit:small",
-        7: "hexlit:small",
-        8: "hexlit:medium",
-        13: "hexlit:medium",
-        14: "hexlit:medium",
-        19: "hexlit:medium",
-    }
+    assert [fitting_network(size) for size in (2, 7)] == ["hexlit:small"] * 2
+    assert [fitting_network(size) for size in (8, 13, 14, 19)] == ["hexlit:medium"] * 4
 
 
 @pytest.mark.row("F20")
