@@ -1,10 +1,10 @@
 """`hexlit solve`: the exact winner of a position with best play and every winning move, or the map of all openings."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.text import Text
@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # both compile kernels: imported only for a real position
     from hexlit.arena.position import Position
     from hexlit.hex.board import GameBoard
     from hexlit.hex.solver import ExactSolver, Solution
+
+T = TypeVar("T")
 
 LARGEST_BOARD = 8
 
@@ -45,6 +47,8 @@ class SolveConfig(Settings):
     """Threads that search together. Null: one for each core."""
     memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
     """Memory for the table of proofs. Null: 0.25; all openings of 8 rows take half of what is free, up to 8."""
+    certificate: str | None = None
+    """File for the winner's strategy, which a checker can follow without the solver. Only the winner is searched."""
     json: bool = False
     """Whether to print one JSON object instead of text."""
 
@@ -57,6 +61,8 @@ class SolveConfig(Settings):
             raise UsageError(f"move={self.move}: a number of the file's moves, beside file=GAME.sgf")
         if self.openings and (self.moves or self.file):
             raise UsageError("openings=true: the empty board, without moves= and file=")
+        if self.openings and self.certificate:
+            raise UsageError(f"certificate={self.certificate}: of one position, without openings=true")
         if (self.output or self.resume) and not self.openings:
             raise UsageError(f"{'output' if self.output else 'resume'}=: the folder of openings=true")
         if self.output and self.resume:
@@ -74,6 +80,9 @@ def solve(settings: SolveConfig) -> None:
     position = position_of_file(file, settings.move) if file else GameBoard(settings.board, moves=moves)
     if position.winner:
         raise UsageError(f"the game is over, {_NAMES[position.winner]} has won: name fewer moves")
+    if settings.certificate:
+        certify(position, settings, Path(settings.certificate).expanduser())
+        return
     solution = solved_with_progress(position, settings)
     if settings.json:
         print(json.dumps(as_json(position, solution)))
@@ -101,14 +110,31 @@ def position_of_file(file: str, move: int | None) -> "Position":
     return position
 
 
-def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
+def certify(position: "GameBoard | Position", settings: SolveConfig, path: Path) -> None:
+    """Prove who wins, and write the certificate."""
+    from hexlit.hex.solver.certificate import Certificate
+
+    solver = new_solver(position.size, settings, stones=False)
+    certificate = Certificate(solver, position.cells, position.to_move)
+    claims = certificate.claims.all
+    with_progress(certificate.prove, lambda: (f"proving · {solver.nodes:,} nodes · {len(claims):,} claims", 0.0))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    result = {"winner": _NAMES[certificate.winner], "first": certificate.first, "claims": certificate.write(path)}
+    if settings.json:
+        print(json.dumps({"board": position.size, **result, "certificate": str(path), "bytes": path.stat().st_size}))
+        return
+    move = f" with {certificate.first}" if certificate.first else ""
+    print(f"{_NAMES[certificate.winner].capitalize()} wins{move}; {result['claims']:,} claims in {path}")
+
+
+def new_solver(size: int, settings: SolveConfig, stones: bool = True) -> "ExactSolver":
     """A solver with the threads and the memory of the settings.
 
     Raises:
         UsageError: so much memory is not free.
     """
     from hexlit.accelerate.host import free_host_bytes, usable_cores
-    from hexlit.hex.solver import ExactSolver
+    from hexlit.hex.solver import ExactSolver, Ingredients
     from hexlit.hex.solver.table import ROW_BYTES
 
     free, memory = free_host_bytes() / 2**30, settings.memory
@@ -117,7 +143,7 @@ def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
     if memory is None and settings.openings and size == LARGEST_BOARD:
         memory = min(8.0, free / 2)
     rows = None if memory is None else int(memory * 2**30 / ROW_BYTES)
-    return ExactSolver(size, rows, settings.threads or usable_cores())
+    return ExactSolver(size, rows, settings.threads or usable_cores(), Ingredients(stones=stones))
 
 
 def compile_kernels() -> None:
@@ -158,26 +184,34 @@ def solve_openings(settings: SolveConfig) -> None:
     )
 
 
-def solved_with_progress(board: "GameBoard | Position", settings: SolveConfig) -> "Solution":
-    """Solve the position; a terminal shows the number of settled moves, and the estimated time left."""
+def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]]) -> T:
+    """Do `work` while a terminal shows its `state`: what is being done, and the share that is done."""
     from multiprocessing.pool import ThreadPool
 
     from hexlit.reporting.screen import work_bar
 
-    solver = new_solver(board.size, settings)
-
-    def solve_it() -> "Solution":
+    def compiled() -> T:
         compile_kernels()
-        return solver.solve(board.cells, board.to_move)
+        return work()
 
     # In a thread of its own, since compiled code does not react to Ctrl-C.
-    answer = ThreadPool(1).apply_async(solve_it)
+    answer = ThreadPool(1).apply_async(compiled)
     with work_bar("solving") as advance:
         while not answer.ready():
             answer.wait(0.1)
-            settled, moves = solver.progress
-            advance(f"solving · {settled} of {moves} moves · {solver.nodes:,} nodes", settled / (moves or 1))
+            advance(*state())
     return answer.get()
+
+
+def solved_with_progress(board: "GameBoard | Position", settings: SolveConfig) -> "Solution":
+    """Solve the position; a terminal shows the number of settled moves, and the estimated time left."""
+    solver = new_solver(board.size, settings)
+
+    def state() -> tuple[str, float]:
+        settled, moves = solver.progress
+        return f"solving · {settled} of {moves} moves · {solver.nodes:,} nodes", settled / (moves or 1)
+
+    return with_progress(lambda: solver.solve(board.cells, board.to_move), state)
 
 
 def as_json(board: "GameBoard | Position", solution: "Solution") -> dict[str, object]:

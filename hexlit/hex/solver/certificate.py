@@ -13,16 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.files import replacing
-from hexlit.hex.frame import frame_map
+from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.solver.bitboard import STRIDE, pack, transpose
-from hexlit.hex.solver.connection import FULL, SEMI, connect, new_connections
+from hexlit.hex.solver.connection import FULL, SEMI
 from hexlit.hex.solver.moves import edges, fill_in
 from hexlit.hex.solver.solver import ExactSolver
 from hexlit.hex.solver.strategy import AND, BOTTOM, CAPTURED, DEAD, OR, TOP, Answer, Claim, Claims, beside, bits_of
 from hexlit.hex.solver.table import LOST, WON
 
+_COLOURS = {BLACK: "black", WHITE: "white"}
+_EDGES = {BLACK: ("top", "bottom"), WHITE: ("left", "right")}
 _RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))  # steps to the neighbours of a cell, in order
 
 
@@ -33,31 +35,66 @@ def _is_dead(ring: tuple[int, ...]) -> bool:
     return all(sum(way[i] != way[i - 1] for i in range(6)) <= 2 for way in ways)
 
 
-class _Strategy:
-    """The claims that prove a position, in the frame of the winner, whose stones are `own`."""
+class Certificate:
+    """The claims that prove the value of a position; words are in the frame of the winner, whose stones are `own`.
 
-    def __init__(self, solver: ExactSolver) -> None:
+    Args:
+        solver: of this board. It searches again what its table has lost, and should use no carriers by stones
+            (`Ingredients(stones=False)`): they tell who wins, but not how.
+        cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, nobody connected.
+        to_move: +1 or -1.
+    """
+
+    winner: int
+    first: str | None = None
+    """The move to begin with, if the winner is to move."""
+    last: int
+    """The number of the claim that connects the edges."""
+
+    def __init__(self, solver: ExactSolver, cells: npt.NDArray[np.int8], to_move: int) -> None:
         self.claims = Claims(solver.size)
+        self.cells, self.to_move = cells, to_move
         self._solver, self._sides = solver, edges(solver.size)
-        self._room = new_connections(solver.size)
         self._by_stones: dict[int, list[int]] = {}
 
-    def replying(self, own: int, opp: int) -> int:
-        """The claim that the stones `own` connect the edges although the other side moves."""
-        own_filled, opp_filled, steps = self._filled(own, opp, own_moves=False)
-        return self._unfilled(self._replying(own_filled, opp_filled), own, steps)
-
-    def moving(self, own: int, opp: int) -> tuple[int, int]:
-        """A move that connects the edges, and the claim that holds after it."""
-        own_filled, opp_filled, steps = self._filled(own, opp, own_moves=True)
-        move, number = self._moving(own_filled, opp_filled)
-        return move, self._unfilled(number, own | move, steps)
+    def prove(self) -> None:
+        """Solve the position and collect the claims."""
+        self.winner = self.to_move if self._solver.wins(self.cells, self.to_move) else -self.to_move
+        own, opp = self._stones(self.winner), self._stones(-self.winner)
+        if self.winner == self.to_move:
+            move, self.last = self._moving(own, opp)
+            (self.first,) = self._names(move)
+        else:
+            self.last = self._replying(own, opp)
 
     def _replying(self, own: int, opp: int) -> int:
-        for number in self._by_stones.get(own, []):
-            if not self.claims.carriers[number] & opp:
-                return number
-        kind, carrier = self._connect(own, opp)
+        """The claim that the stones `own` connect the edges although the other side moves."""
+        own_filled, opp_filled, steps = self._filled(own, opp, own_moves=False)
+        return self._unfilled(self._replying_filled(own_filled, opp_filled), own, steps)
+
+    def _moving(self, own: int, opp: int) -> Answer:
+        """A move that connects the edges, and the claim that holds after it."""
+        own_filled, opp_filled, steps = self._filled(own, opp, own_moves=True)
+        kind, carrier, _ = self.claims.connect(own_filled, self._empty(own_filled, opp_filled))
+        if kind == FULL:  # any move will do
+            move = next(bits_of(carrier or self._empty(own, opp)))
+            return move, self._replying(own | move, opp)
+        answer = self.claims.connecting(own_filled, carrier) if kind == SEMI else None
+        move, number = answer or self._searched(own_filled, opp_filled)
+        return move, self._unfilled(number, own | move, steps)
+
+    def _searched(self, own: int, opp: int) -> Answer:
+        """The move that the solver finds, and the claim that holds after it."""
+        won = self._solver.prove(np.uint64(own), np.uint64(opp))
+        moves = bits_of(int(won.proof) or int(won.cells))
+        move = next(move for move in moves if self._other_loses(own | move, opp))
+        return move, self._replying(own | move, opp)
+
+    def _replying_filled(self, own: int, opp: int) -> int:
+        for known in self._by_stones.get(own, []):
+            if not self.claims.carriers[known] & opp:
+                return known
+        kind, carrier, _ = self.claims.connect(own, self._empty(own, opp))
         number = self.claims.connected(own, carrier) if kind == FULL else None
         if number is None:
             answer = self.claims.connecting(own, carrier) if kind == SEMI else None
@@ -65,28 +102,12 @@ class _Strategy:
         self._by_stones.setdefault(own, []).append(number)
         return number
 
-    def _moving(self, own: int, opp: int) -> tuple[int, int]:
-        kind, carrier = self._connect(own, opp)
-        answer = self.claims.connecting(own, carrier) if kind == SEMI else None
-        if answer:
-            return answer
-        won = self._solver.prove(np.uint64(own), np.uint64(opp))
-        moves = bits_of(int(won.proof) or int(won.cells))
-        move = next(move for move in moves if self._other_loses(own | move, opp))
-        return move, self.replying(own | move, opp)
-
     def _other_loses(self, own: int, opp: int) -> bool:
         """Whether the other side loses, although it moves; the solver then knows the refutations of its moves."""
         return self._solver.prove(np.uint64(_turned(opp)), np.uint64(_turned(own))).state == LOST
 
     def _empty(self, own: int, opp: int) -> int:
         return int(self._sides.board) & ~(own | opp)
-
-    def _connect(self, own: int, opp: int) -> tuple[int, int]:
-        """The virtual connection of the winner from edge to edge, and its carrier."""
-        words = np.uint64(own), np.uint64(self._empty(own, opp)), self._sides.top, self._sides.bottom
-        kind, carrier, _, _ = connect(*words, True, self._room)
-        return kind, int(carrier)
 
     def _answering(self, own: int, opp: int, answers: list[Answer]) -> int:
         """An OR of answers to all moves of the other side: those given, and those that the solver found first."""
@@ -103,9 +124,9 @@ class _Strategy:
             known = self._solver.known_moves(np.uint64(_turned(opp)), np.uint64(_turned(own)), WON).tolist()
             ways = [((_turned(carrier) & left).bit_count(), _turned(move)) for move, carrier in known]
             ways = [way for way in ways if way[1] & common] or [(0, next(bits_of(left or common)))]
-            answers.append(self.moving(own, opp | min(ways)[1]))
+            answers.append(self._moving(own, opp | min(ways)[1]))
             common &= answers[-1][0] | self.claims.carriers[answers[-1][1]]
-        killed = [cell for cell in bits_of(common)]
+        killed = list(bits_of(common))
         around = beside(sum(killed)) & own
         return self.claims.either(answers, around, tuple((cell, kills[cell]) for cell in killed))
 
@@ -155,7 +176,7 @@ class _Strategy:
         """Whether a cell is dead with the stones `own` and these empty cells, all others being the other side's."""
         row, column = divmod(cell.bit_length() - 1, STRIDE)
         size = self._solver.size
-        ring = []
+        ring: list[int] = []
         for down, right in _RING:
             r, c = row + down, column + right
             if not 0 <= r < size:
@@ -165,57 +186,51 @@ class _Strategy:
                 ring.append(0 if bit & empty else 1 if bit & own else -1)
         return _is_dead(tuple(ring))
 
+    def write(self, path: Path) -> int:
+        """Write the certificate; returns its number of claims.
+
+        The first line is a JSON object: the position, the winner, and the first move if the winner is to move. Every
+        other line is a claim: its kind, its stones, then `ANSWER:PART` and `CELL/REPLY` of an OR, both ends and the
+        parts of an AND, or the part and the cells. Parts are numbers of earlier claims, counted from 0.
+        """
+        used = self.claims.below(self.last)
+        number = {claim: place for place, claim in enumerate(used)}
+        stones = {name: self._names(self._stones(colour)) for colour, name in _COLOURS.items()}
+        rest = {"to_move": _COLOURS[self.to_move], "winner": _COLOURS[self.winner], "first": self.first}
+        with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+            file.write(json.dumps({"board": self._solver.size, **stones, **rest}) + "\n")
+            for claim in map(self.claims.all.__getitem__, used):
+                parts = [str(number[part]) for part in claim.parts]
+                cells = [self._named(cell) for cell in claim.cells]
+                if claim.kind == OR:
+                    words = [":".join(answer) for answer in zip(cells, parts, strict=True)]
+                    words += [f"{self._named(cell)}/{self._named(reply)}" for cell, reply in claim.kills]
+                elif claim.kind == AND:
+                    words = [self._named(claim.one), self._named(claim.other), *parts]
+                else:
+                    words = [*parts, *cells]
+                file.write(" ".join([claim.kind, self._named(claim.stones), *words]) + "\n")
+        return len(used)
+
+    def _stones(self, colour: int) -> int:
+        size = self._solver.size
+        return int(pack(frame_map(self.cells == colour, self.winner, size), size))
+
+    def _names(self, word: int) -> list[str]:
+        """The names of cells and edges on the board as it is."""
+        size, names = self._solver.size, []
+        for bit in bits_of(word):
+            row, column = divmod(bit.bit_length() - 1, STRIDE)
+            if bit in (TOP, BOTTOM):
+                names.append(_EDGES[self.winner][bit == BOTTOM])
+            else:
+                names.append(format_cell(frame_action(row * size + column, self.winner, size), size))
+        return names
+
+    def _named(self, word: int) -> str:
+        return ",".join(self._names(word)) or "-"
+
 
 def _turned(word: int) -> int:
     """Row and column exchanged."""
     return int(transpose(np.uint64(word)))
-
-
-def certify(solver: ExactSolver, cells: npt.NDArray[np.int8], to_move: int, path: Path) -> int:
-    """Solve a position and write the certificate of its winner; returns the number of claims.
-
-    The first line is a JSON object: the position, the winner, and the first move if the winner is to move. Every other
-    line is a claim, `or ANSWER:PART ...` or `and ONE OTHER STONES PART ...`; parts are numbers of earlier claims.
-
-    Args:
-        solver: of this board; it searches again what its table has lost.
-        cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, nobody connected.
-        to_move: +1 or -1.
-        path: of the file.
-    """
-    size = solver.size
-    winner = to_move if solver.wins(cells, to_move) else -to_move
-    own, opp = (int(pack(frame_map(cells == colour, winner, size), size)) for colour in (winner, -winner))
-    strategy = _Strategy(solver)
-    first, last = strategy.moving(own, opp) if winner == to_move else (0, strategy.replying(own, opp))
-    names = {1 << STRIDE * row + column: (row, column)[::winner] for row, column in np.ndindex(size, size)}
-    names = {bit: format_cell(row * size + column, size) for bit, (row, column) in names.items()}
-    names |= {TOP: "top" if winner == BLACK else "left", BOTTOM: "bottom" if winner == BLACK else "right"}
-
-    def named(word: int) -> list[str]:
-        return [names[bit] for bit in bits_of(word)]
-
-    def listed(word: int) -> str:
-        return ",".join(named(word)) or "-"
-
-    head = {"board": size, "black": named(own), "white": named(opp), "to_move": "black", "winner": "black"}
-    if winner == WHITE:
-        head |= {"black": named(opp), "white": named(own), "winner": "white"}
-    head |= {"to_move": "black" if to_move == BLACK else "white", "first": names.get(first)}
-    used = strategy.claims.below(last)
-    number = {claim: place for place, claim in enumerate(used)}
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(head) + "\n")
-        for claim in map(strategy.claims.all.__getitem__, used):
-            parts = [str(number[part]) for part in claim.parts]
-            cells = [names[cell] for cell in claim.cells]
-            stones = listed(claim.stones)
-            if claim.kind == OR:
-                kills = ["/".join(map(names.__getitem__, pair)) for pair in claim.kills]
-                words = [stones, *map(":".join, zip(cells, parts, strict=True)), *kills]
-            elif claim.kind == AND:
-                words = [stones, listed(claim.one), listed(claim.other), *parts]
-            else:
-                words = [stones, *parts, *cells]
-            file.write(" ".join([claim.kind, *words]) + "\n")
-    return len(used)

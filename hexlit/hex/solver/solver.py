@@ -202,10 +202,10 @@ class ExactSolver:
                 self._limit(0)  # `stop` was called in between
 
             def search(first: int, _: int, works: list[Work] = works) -> Knowledge:
-                state, *numbers, carrier, move = prove(own, opp, works[first])
-                if state != UNSOLVED:
+                known = prove(own, opp, works[first])
+                if known.state != UNSOLVED:
                     self._limit(0)
-                return Knowledge(state, *numbers, np.uint64(carrier), np.uint64(move))
+                return known._replace(cells=np.uint64(known.cells), proof=np.uint64(known.proof))
 
             results = over_slices(search, len(works), len(works))
             self._stored += self.nodes - judged

@@ -19,6 +19,7 @@ Sets of cells are Python's integers with the bits of `hexlit.hex.solver.bitboard
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -105,6 +106,11 @@ class Claims:
         one, other = map(_union, zip(*map(self._ends, parts), strict=True))
         return self.add(Claim(OR, parts, cells, around, one, other, kills))
 
+    def connect(self, own: int, empty: int) -> tuple[int, int, int]:
+        """The virtual connection from edge to edge: FULL, SEMI or NOTHING, its carrier, and the cells of all semis."""
+        kind, carrier, common, _ = self._connect(own, empty, TOP, BOTTOM)
+        return kind, int(carrier), int(common)
+
     def connected(self, own: int, carrier: int) -> int | None:
         """The full connection of `own` from edge to edge within `carrier`; None if its parts are not found."""
         return self._connection(own, TOP, BOTTOM, carrier)
@@ -168,7 +174,7 @@ class Claims:
         return self._links[key]
 
     def _answer(self, own: int, one: int, other: int, carrier: int, needed: int) -> Answer | None:
-        """The cell that makes a connection full within `carrier`; of several the one that shares least with `needed`."""
+        """The cell that makes a connection full within `carrier`; of several the one that needs least of `needed`."""
         ways = []
         for cell in bits_of(carrier):
             rest = self._full(own | cell, one, other, carrier & ~cell)
@@ -189,7 +195,7 @@ class Claims:
         else:
             to_one = to_other = self._path(own, other, one)
         stones, one, other = to_one | to_other, to_one & one, to_other & other
-        for (_, near), (far, _) in zip(ends[:-1], ends[1:], strict=True):
+        for (_, near), (far, _) in pairwise(ends):
             both = (near | far) & CELLS
             stones |= self._paths(own, both, both & -both)
         stones &= CELLS & ~(one | other)
@@ -217,6 +223,10 @@ class Claims:
             path |= at
         return path | edge | (0 if at & start else start & ~CELLS)
 
+    def joined(self, stone: int) -> int:
+        """The cells and edges that a stone touches."""
+        return beside(stone) | _union(edge for edge, row in self._rows.items() if row & stone)
+
     def _ends(self, number: int) -> tuple[int, int]:
         return self.all[number].one, self.all[number].other
 
@@ -233,9 +243,12 @@ class Claims:
 
     def _full(self, own: int, one: int, other: int, empty: int) -> int | None:
         """The cells that a full connection of two ends needs, None where none is found within `empty`."""
-        words = own, empty, one & CELLS | self._row(one), other & CELLS | self._row(other)
-        kind, carrier, _, _ = connect(*map(np.uint64, words), True, self._room)
+        kind, carrier, _, _ = self._connect(own, empty, one, other)
         return int(carrier) if kind == FULL else None
+
+    def _connect(self, own: int, empty: int, one: int, other: int) -> tuple[int, np.uint64, np.uint64, np.uint64]:
+        top, bottom = (np.uint64(end & CELLS | self._row(end)) for end in (one, other))
+        return connect(np.uint64(own), np.uint64(empty), top, bottom, True, self._room)
 
 
 def _union(words: Iterable[int]) -> int:

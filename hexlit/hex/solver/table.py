@@ -46,7 +46,7 @@ class Knowledge(NamedTuple):
     cells: np.uint64
     """If solved, the carrier of the winner's strategy; else the moves that are not refuted."""
     proof: np.uint64
-    """If UNSOLVED, the union of the carriers that refute the other moves; if WON, the move that wins, if it is known."""
+    """If UNSOLVED, the union of the carriers that refute the other moves; if WON, the move, empty if not known."""
 
 
 class ProofTable(NamedTuple):

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 EDGES = {"black": ("top", "bottom"), "white": ("left", "right")}
 
@@ -174,14 +174,14 @@ class Checker:
         return Claim(one, other, needed - set(self.edges), carrier)
 
 
-def check(path: Path) -> dict[str, object]:
+def check(path: Path) -> dict[str, Any]:
     """The first line of a certificate that proves what it says.
 
     Raises:
         WrongError: it does not.
     """
     with path.open(encoding="utf-8") as file:
-        said = json.loads(file.readline())
+        said: dict[str, Any] = json.loads(file.readline())
         winner, loser = said["winner"], {"black": "white", "white": "black"}[said["winner"]]
         checker = Checker(said["board"], winner)
         for line in file:
