@@ -109,7 +109,7 @@ def new_connections(size: int) -> Connections:
     return room
 
 
-@inline
+@uncounted_device_function
 def _link(links: Links, start: int, end: int, over: np.uint64) -> None:
     """A short link in one direction; dropped when the point has no room for it."""
     number = links.number[start]
@@ -119,7 +119,7 @@ def _link(links: Links, start: int, end: int, over: np.uint64) -> None:
         links.number[start] = number + 1
 
 
-@inline
+@uncounted_device_function
 def _link_over_pairs(links: Links, start: int, end: int, shared: np.uint64) -> None:
     """Links both ways between points that share the empty cells `shared`, over every two of them."""
     while shared:
