@@ -14,8 +14,6 @@ is true; other points may be connected, too.
 Everything here looks at a side that connects top to bottom; boards are words as in `hexlit.hex.solver.bitboard`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +25,8 @@ Counts = npt.NDArray[np.int64]
 POINTS = MAX_SIZE * MAX_SIZE
 _LINKS = 48  # of a point; further ones are dropped
 
+NOTHING, SEMI, FULL = 0, 1, 2
+
 # A bridge leads over two cells that both ends touch: (row, column) steps to its end and to those cells.
 _BRIDGES = (
     ((-1, -1), ((0, -1), (-1, 0))),
@@ -36,60 +36,91 @@ _BRIDGES = (
     ((-1, 2), ((-1, 1), (0, 1))),
     ((1, -2), ((1, -1), (0, -1))),
 )
+_FULLS = 8  # kept between a point and an edge, those with the fewest cells
+_SEMIS = 16
+_QUEUE = 8192
+_JOINS = 4096  # most semis between the edges that are read
+
+LINKS = np.dtype(
+    (
+        np.record,
+        [
+            ("beside", np.uint64, POINTS),  # the neighbours of a cell
+            ("bridge_to", np.int64, (POINTS, 6)),  # the far end of a bridge, -1 off the board
+            ("bridge_over", np.uint64, (POINTS, 6)),  # its two cells
+            ("point", np.int64, POINTS),  # the points, groups first
+            ("around", np.uint64, POINTS),  # the empty cells beside a group
+            ("to", np.int64, (POINTS, _LINKS)),  # points that a short link leads to
+            ("over", np.uint64, (POINTS, _LINKS)),  # its carrier, empty for neighbours
+            ("number", np.int64, POINTS),  # of the links of a point
+        ],
+    )
+)
+"""A board's geometry, and room for the points and links of one side."""
+
+TO_EDGE = np.dtype(
+    (
+        np.record,
+        [
+            ("full", np.uint64, (POINTS, _FULLS)),  # carriers
+            ("fulls", np.int64, POINTS),  # how many
+            ("semi", np.uint64, (POINTS, _SEMIS)),  # carriers, the cell to play among them
+            ("semis", np.int64, POINTS),
+        ],
+    )
+)
+"""The connections of every point to one edge."""
+
+CONNECTIONS = np.dtype(
+    (
+        np.record,
+        [
+            ("links", LINKS),
+            ("top", TO_EDGE),
+            ("bottom", TO_EDGE),
+            ("queue_point", np.int64, _QUEUE),  # fulls found, to be extended in turn
+            ("queue_carrier", np.uint64, _QUEUE),
+            ("join", np.uint64, _JOINS),  # semis between the edges
+        ],
+    )
+)
+"""Room for the connections of one side: a kernel takes such a record as one address, which compiles fast."""
+
+Links = np.record  # of the types above
+ToEdge = np.record
+Connections = np.record
 
 
-class Links(NamedTuple):
-    """A board's geometry, and room for the points and links of one side."""
-
-    beside: Words  # [64]: the neighbours of a cell
-    bridge_to: Counts  # [64, 6]: the far end of a bridge, -1 off the board
-    bridge_over: Words  # [64, 6]: its two cells
-    point: Counts  # [64]: the points, groups first
-    around: Words  # [64]: the empty cells beside a group
-    to: Counts  # [64, 48]: points that a short link leads to
-    over: Words  # [64, 48]: its carrier, empty for neighbours
-    number: Counts  # [64]: of the links of a point
-
-
-def new_links(size: int) -> Links:
-    """The geometry of a `size`×`size` board."""
-    beside = np.zeros(POINTS, np.uint64)
-    bridge_to = np.full((POINTS, len(_BRIDGES)), -1, np.int64)
-    bridge_over = np.zeros((POINTS, len(_BRIDGES)), np.uint64)
+def new_connections(size: int) -> Connections:
+    """For a `size`×`size` board."""
+    room: Connections = np.zeros(1, CONNECTIONS)[0]
+    links = room.links
+    links.bridge_to[:] = -1
     on_board = {(row, column): row * STRIDE + column for row in range(size) for column in range(size)}
     for (row, column), cell in on_board.items():
         for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0), (-1, 1), (1, -1)):
             other = on_board.get((row + down, column + right))
-            beside[cell] |= ZERO if other is None else ONE << np.uint64(other)
+            links.beside[cell] |= ZERO if other is None else ONE << np.uint64(other)
         for i, ((down, right), over) in enumerate(_BRIDGES):
             end = on_board.get((row + down, column + right))
             if end is not None:
-                bridge_to[cell, i] = end
-                bridge_over[cell, i] = sum(1 << on_board[row + down, column + right] for down, right in over)
-    return Links(
-        beside=beside,
-        bridge_to=bridge_to,
-        bridge_over=bridge_over,
-        point=np.zeros(POINTS, np.int64),
-        around=np.zeros(POINTS, np.uint64),
-        to=np.zeros((POINTS, _LINKS), np.int64),
-        over=np.zeros((POINTS, _LINKS), np.uint64),
-        number=np.zeros(POINTS, np.int64),
-    )
+                links.bridge_to[cell, i] = end
+                links.bridge_over[cell, i] = sum(1 << on_board[row + down, column + right] for down, right in over)
+    return room
 
 
-@inline
-def _link(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, over: np.uint64) -> None:
+@uncounted_device_function
+def _link(links: Links, start: int, end: int, over: np.uint64) -> None:
     """A short link in one direction; dropped when the point has no room for it."""
-    number = links[start]
+    number = links.number[start]
     if number < _LINKS:
-        link_to[start, number] = end
-        link_over[start, number] = over
-        links[start] = number + 1
+        links.to[start, number] = end
+        links.over[start, number] = over
+        links.number[start] = number + 1
 
 
-@inline
-def _link_over_pairs(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, shared: np.uint64) -> None:
+@uncounted_device_function
+def _link_over_pairs(links: Links, start: int, end: int, shared: np.uint64) -> None:
     """Links both ways between points that share the empty cells `shared`, over every two of them."""
     while shared:
         first = lowest(shared)
@@ -98,15 +129,14 @@ def _link_over_pairs(link_to: Counts, link_over: Words, links: Counts, start: in
         while rest:
             second = lowest(rest)
             rest &= ~second
-            _link(link_to, link_over, links, start, end, first | second)
-            _link(link_to, link_over, links, end, start, first | second)
+            _link(links, start, end, first | second)
+            _link(links, end, start, first | second)
 
 
 @uncounted_kernel
-def find_points(stones: np.uint64, empty: np.uint64, found: Links) -> int:
+def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
     """List the groups of `stones` and the empty cells, with the short links between them; returns how many."""
-    link_to, link_over, links, beside, around = found.to, found.over, found.number, found.beside, found.around
-    bridge_to, bridge_over, points = found.bridge_to, found.bridge_over, found.point
+    beside, around, points = links.beside, links.around, links.point
     groups = 0
     while stones:
         group = flood(lowest(stones), stones)
@@ -114,10 +144,10 @@ def find_points(stones: np.uint64, empty: np.uint64, found: Links) -> int:
         point = index(group)
         points[groups] = point
         around[point] = neighbours(group) & empty
-        links[point] = 0
+        links.number[point] = 0
         for i in range(groups):
             other = points[i]
-            _link_over_pairs(link_to, link_over, links, point, other, around[point] & around[other])
+            _link_over_pairs(links, point, other, around[point] & around[other])
         groups += 1
     number = groups
     cells = empty
@@ -126,91 +156,30 @@ def find_points(stones: np.uint64, empty: np.uint64, found: Links) -> int:
         cells &= ~cell
         point = index(cell)
         points[number] = point
-        links[point] = 0
+        links.number[point] = 0
         number += 1
         near = beside[point] & empty
         while near:
-            _link(link_to, link_over, links, point, index(near), ZERO)
+            _link(links, point, index(near), ZERO)
             near &= ~lowest(near)
-        for i in range(bridge_to.shape[1]):
-            end, over = bridge_to[point, i], bridge_over[point, i]
+        for i in range(len(_BRIDGES)):
+            end, over = links.bridge_to[point, i], links.bridge_over[point, i]
             if end >= 0 and (empty >> np.uint64(end)) & ONE and over & ~empty == ZERO:
-                _link(link_to, link_over, links, point, end, over)
+                _link(links, point, end, over)
         for i in range(groups):
             other = points[i]
             if around[other] & cell:
-                _link(link_to, link_over, links, point, other, ZERO)
-                _link(link_to, link_over, links, other, point, ZERO)
+                _link(links, point, other, ZERO)
+                _link(links, other, point, ZERO)
             else:
-                _link_over_pairs(link_to, link_over, links, point, other, around[other] & beside[point])
+                _link_over_pairs(links, point, other, around[other] & beside[point])
     return number
 
 
-NOTHING, SEMI, FULL = 0, 1, 2
-
-_FULLS = 8  # kept between a point and an edge, those with the fewest cells
-_SEMIS = 16
-_QUEUE = 8192
-_JOINS = 4096  # most semis between the edges that are read
-
-
-class ToEdge(NamedTuple):
-    """The connections of every point to one edge."""
-
-    full: Words  # [64, 8] carriers
-    fulls: Counts  # [64]
-    semi: Words  # [64, 16] carriers, the cell to play among them
-    semis: Counts  # [64]
-
-
-class Connections(NamedTuple):
-    """Room for the connections of one side."""
-
-    links: Links
-    top: ToEdge
-    bottom: ToEdge
-    queue_point: Counts  # [8192]: fulls found, to be extended in turn
-    queue_carrier: Words
-    join: Words  # [4096]: semis between the edges
-
-
-def new_connections(size: int) -> Connections:
-    """For a `size`×`size` board."""
-    return Connections(
-        links=new_links(size),
-        top=_to_edge(),
-        bottom=_to_edge(),
-        queue_point=np.zeros(_QUEUE, np.int64),
-        queue_carrier=np.zeros(_QUEUE, np.uint64),
-        join=np.zeros(_JOINS, np.uint64),
-    )
-
-
-def _to_edge() -> ToEdge:
-    return ToEdge(
-        full=np.zeros((POINTS, _FULLS), np.uint64),
-        fulls=np.zeros(POINTS, np.int64),
-        semi=np.zeros((POINTS, _SEMIS), np.uint64),
-        semis=np.zeros(POINTS, np.int64),
-    )
-
-
 @uncounted_kernel
-def _add_full(
-    full: Words,
-    fulls: Counts,
-    semi: Words,
-    semis: Counts,
-    queue_point: Counts,
-    queue_carrier: Words,
-    point: int,
-    carrier: np.uint64,
-    queued: int,
-) -> int:
-    """Keep a full connection unless a smaller one is known; returns how many are queued.
-
-    Here and below the arrays come one by one, and no rows are taken of them: either would cost more than the work.
-    """
+def _add_full(c: Connections, to: ToEdge, point: int, carrier: np.uint64, queued: int) -> int:
+    """Keep a full connection unless a smaller one is known; returns how many are queued."""
+    full, fulls = to.full, to.fulls
     if not _is_new(full, fulls, point, carrier):
         return queued
     kept = _drop_larger(full, fulls, point, carrier)
@@ -222,9 +191,9 @@ def _add_full(
     else:
         full[point, kept] = carrier
         fulls[point] = kept + 1
-    _drop_larger(semi, semis, point, carrier)  # a semi that holds a full adds nothing
+    _drop_larger(to.semi, to.semis, point, carrier)  # a semi that holds a full adds nothing
     if queued < _QUEUE:
-        queue_point[queued], queue_carrier[queued] = point, carrier
+        c.queue_point[queued], c.queue_carrier[queued] = point, carrier
         queued += 1
     return queued
 
@@ -260,18 +229,9 @@ def _drop_larger(carriers: Words, numbers: Counts, point: int, carrier: np.uint6
 
 
 @uncounted_device_function
-def _add_semi(
-    full: Words,
-    fulls: Counts,
-    semi: Words,
-    semis: Counts,
-    queue_point: Counts,
-    queue_carrier: Words,
-    point: int,
-    carrier: np.uint64,
-    queued: int,
-) -> int:
+def _add_semi(c: Connections, to: ToEdge, point: int, carrier: np.uint64, queued: int) -> int:
     """Keep a semi connection and the fulls it makes with up to three others, unless a smaller semi is known."""
+    full, fulls, semi, semis = to.full, to.fulls, to.semi, to.semis
     if not (_is_new(full, fulls, point, carrier) and _is_new(semi, semis, point, carrier)):
         return queued
     _drop_larger(semi, semis, point, carrier)
@@ -283,16 +243,16 @@ def _add_semi(
         while common and j < semis[point]:
             shared, both = semi[point, j] & common, semi[point, j] | union
             if shared == ZERO:
-                queued = _add_full(full, fulls, semi, semis, queue_point, queue_carrier, point, both, queued)
+                queued = _add_full(c, to, point, both, queued)
             k = j + 1
             while shared and k < semis[point]:
                 if semi[point, k] & shared == ZERO:
                     three = semi[point, k] | both
-                    queued = _add_full(full, fulls, semi, semis, queue_point, queue_carrier, point, three, queued)
+                    queued = _add_full(c, to, point, three, queued)
                 k += 1
             j += 1
         if made:
-            queued = _add_full(full, fulls, semi, semis, queue_point, queue_carrier, point, made, queued)
+            queued = _add_full(c, to, point, made, queued)
         i += 1
     if not _is_new(full, fulls, point, carrier):
         return queued
@@ -309,17 +269,15 @@ def _add_semi(
 @uncounted_kernel
 def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, edge: np.uint64, or_rule: bool) -> None:
     """Build all connections to an edge; the stones on it are part of it, and `edge` the empty cells beside them."""
-    full, fulls, semi, semis = to.full, to.fulls, to.semi, to.semis
-    queue_point, queue_carrier = c.queue_point, c.queue_carrier
-    point_of, link_to, link_over, links = c.links.point, c.links.to, c.links.over, c.links.number
+    links = c.links
     queued = 0
     for i in range(points):
-        point = point_of[i]
-        fulls[point], semis[point] = 0, 0
+        point = links.point[i]
+        to.fulls[point], to.semis[point] = 0, 0
         cell = ONE << np.uint64(point)
-        shared = (c.links.beside[point] if cell & empty else c.links.around[point]) & edge
+        shared = (links.beside[point] if cell & empty else links.around[point]) & edge
         if cell & edge:
-            queued = _add_full(full, fulls, semi, semis, queue_point, queue_carrier, point, ZERO, queued)
+            queued = _add_full(c, to, point, ZERO, queued)
             continue
         while shared:
             first = lowest(shared)
@@ -328,26 +286,26 @@ def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, 
             while rest:
                 pair = first | lowest(rest)
                 rest &= ~pair
-                queued = _add_full(full, fulls, semi, semis, queue_point, queue_carrier, point, pair, queued)
+                queued = _add_full(c, to, point, pair, queued)
     done = 0
     while done < queued:
-        middle, carrier = queue_point[done], queue_carrier[done]
+        middle, carrier = c.queue_point[done], c.queue_carrier[done]
         done += 1
         superseded = True
-        for i in range(fulls[middle]):
-            superseded &= full[middle, i] != carrier
+        for i in range(to.fulls[middle]):
+            superseded &= to.full[middle, i] != carrier
         if superseded:
             continue
         cell = (ONE << np.uint64(middle)) & empty
-        for i in range(links[middle]):
-            end, over = link_to[middle, i], link_over[middle, i]
+        for i in range(links.number[middle]):
+            end, over = links.to[middle, i], links.over[middle, i]
             if carrier & (over | ONE << np.uint64(end)):
                 continue
             made = carrier | over | cell
             if cell == ZERO:
-                queued = _add_full(full, fulls, semi, semis, queue_point, queue_carrier, end, made, queued)
+                queued = _add_full(c, to, end, made, queued)
             elif or_rule:
-                queued = _add_semi(full, fulls, semi, semis, queue_point, queue_carrier, end, made, queued)
+                queued = _add_semi(c, to, end, made, queued)
 
 
 @uncounted_kernel

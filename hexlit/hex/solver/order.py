@@ -22,7 +22,6 @@ from hexlit.hex.solver.bitboard import (
     ONE,
     STRIDE,
     ZERO,
-    Words,
     flood,
     index,
     lowest,
@@ -30,9 +29,7 @@ from hexlit.hex.solver.bitboard import (
     transpose,
 )
 
-LAYERS = 12
-"""Distances are counted up to here."""
-_FAR = 7  # distances as the tuples see them are at most this
+_FAR = 7  # distances are counted up to here
 
 _SEVEN, _EIGHT = np.uint64(STRIDE - 1), np.uint64(STRIDE)
 
@@ -73,46 +70,45 @@ def packaged_weights() -> Weights:
         return Weights(*(np.ascontiguousarray(file[name], np.float32) for name in Weights._fields))
 
 
-class Ordering(NamedTuple):
-    """The geometry of a board, the weights, and room to order the moves of one position."""
+ORDERING = np.dtype(
+    (
+        np.record,
+        [
+            ("board_size", np.int64),
+            ("around", np.int64, (_CELLS, 12)),  # a cell's neighbours and ends of bridges; 64 and 65 beyond the edges
+            ("first", np.int64, len(TUPLES)),  # the first row of each tuple
+            ("rows", np.float32, (sum(TUPLES), UNITS)),  # the weights
+            ("bias", np.float32, UNITS),
+            ("output", np.float32, UNITS),
+            ("colour", np.int64, _CELLS + 2),  # of each cell
+            ("distance", np.int64, (4, _CELLS)),
+            ("detour", np.int64, (2, _CELLS + 2)),  # shortest way of a side over the cell, less the shortest of all
+            ("tuples", np.int64, (_CELLS, len(TUPLES))),  # of each move
+            ("scores", np.float32, _CELLS),
+            ("moves", np.uint64, _CELLS),  # the best first
+        ],
+    )
+)
+"""The geometry of a board, the weights, and room to order the moves of one position."""
 
-    size: int
-    around: npt.NDArray[np.int64]  # [64, 12]: a cell's neighbours and ends of bridges; 64 and 65 beyond the edges
-    first: npt.NDArray[np.int64]  # [10]: the first row of each tuple
-    weights: Weights
-    layers: Words  # [4, 12]
-    colour: npt.NDArray[np.int64]  # [66]: of each cell
-    distance: npt.NDArray[np.int64]  # [4, 64]
-    detour: npt.NDArray[np.int64]  # [2, 66]: shortest way of a side over the cell, less the shortest of all
-    tuples: npt.NDArray[np.int64]  # [64, 10]: of each move
-    scores: npt.NDArray[np.float32]  # [64]
-    moves: Words  # [64]: the moves, the best first
+Ordering = np.record  # of this type
 
 
 def new_ordering(size: int) -> Ordering:
     """For a `size`×`size` board."""
-    around = np.zeros((_CELLS, 12), np.int64)
+    room: Ordering = np.zeros(1, ORDERING)[0]
     for row, column in np.ndindex(size, size):
         for i, (down, right) in enumerate(_RING + _BRIDGES):
             r, c = row + down, column + right
             inside = 0 <= r < size and 0 <= c < size
             beyond = _OTHER_SIDE if 0 <= r < size else _OWN_SIDE
-            around[row * STRIDE + column, i] = r * STRIDE + c if inside else beyond
-    colour = np.zeros(_CELLS + 2, np.int64)
-    colour[_OWN_SIDE:] = 1, 2
-    return Ordering(
-        size=size,
-        around=around,
-        first=np.cumsum((0, *TUPLES[:-1])),
-        weights=packaged_weights(),
-        layers=np.zeros((4, LAYERS), np.uint64),
-        colour=colour,
-        distance=np.zeros((4, _CELLS), np.int64),
-        detour=np.full((2, _CELLS + 2), _LEVELS, np.int64),
-        tuples=np.zeros((_CELLS, len(TUPLES)), np.int64),
-        scores=np.zeros(_CELLS, np.float32),
-        moves=np.zeros(_CELLS, np.uint64),
-    )
+            room.around[row * STRIDE + column, i] = r * STRIDE + c if inside else beyond
+    room.board_size = size
+    room.first[:] = np.cumsum((0, *TUPLES[:-1]))
+    room.rows[:], room.bias[:], room.output[:] = packaged_weights()
+    room.colour[_OWN_SIDE:] = 1, 2
+    room.detour[:] = _LEVELS
+    return room
 
 
 @uncounted_kernel
@@ -140,36 +136,33 @@ def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.u
 
 
 @uncounted_kernel
-def _distances(stones: np.uint64, empty: np.uint64, edge: np.uint64, turned: bool, layers: Words) -> None:
-    """Layer d: the empty cells that d moves of `stones` elsewhere, bridging, link to `edge`; transposed if `turned`."""
-    layers[:] = ZERO
-    for d in range(LAYERS):
+def _distances(stones: np.uint64, empty: np.uint64, edge: np.uint64, side: int, o: Ordering) -> None:
+    """The number of moves of `stones` elsewhere, bridging, that link each cell to `edge`, one side of the board."""
+    for cell in range(_CELLS):
+        o.distance[side, cell] = _FAR
+    for d in range(_FAR):
         near = _within_a_move(stones, empty, edge)
         if near == ZERO:
             return
-        layers[d] = transpose(near) if turned else near
         empty &= ~near
         stones |= near
+        cells = transpose(near) if side >= 2 else near
+        while cells:
+            o.distance[side, index(cells)] = d
+            cells &= ~lowest(cells)
 
 
 @uncounted_kernel
 def describe(own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint64, o: Ordering) -> int:
     """Write the moves `candidates` to `o.moves` in the order of the cells, and their tuples; returns how many."""
     other, other_empty = transpose(opp), transpose(empty)
-    top = np.uint64((ONE << np.uint64(o.size)) - ONE)
-    bottom = top << (_EIGHT * np.uint64(o.size - 1))
-    _distances(own, empty, top, False, o.layers[0])
-    _distances(own, empty, bottom, False, o.layers[1])
-    _distances(other, other_empty, top, True, o.layers[2])
-    _distances(other, other_empty, bottom, True, o.layers[3])
+    top = np.uint64((ONE << np.uint64(o.board_size)) - ONE)
+    bottom = top << (_EIGHT * np.uint64(o.board_size - 1))
+    _distances(own, empty, top, 0, o)
+    _distances(own, empty, bottom, 1, o)
+    _distances(other, other_empty, top, 2, o)
+    _distances(other, other_empty, bottom, 3, o)
     distance, detour, colour = o.distance, o.detour, o.colour
-    for side in range(4):
-        distance[side, :] = _FAR
-        for d in range(_FAR):
-            cells = o.layers[side, d]
-            while cells:
-                distance[side, index(cells)] = d
-                cells &= ~lowest(cells)
     shortest, other_shortest = 2 * _FAR, 2 * _FAR
     for cell in range(_CELLS):
         place = ONE << np.uint64(cell)
@@ -202,7 +195,7 @@ def _describe(cell: int, number: int, o: Ordering) -> None:
             theirs = 2 * theirs + (o.detour[1, near] == 0)
         o.tuples[number, ends] = colours
         o.tuples[number, 2 + ends], o.tuples[number, 4 + ends] = mine, theirs
-    longest, farthest, distance, last = _LEVELS - 1, _STEPS - 1, o.distance, o.size - 1
+    longest, farthest, distance, last = _LEVELS - 1, _STEPS - 1, o.distance, o.board_size - 1
     row, column = cell // STRIDE, cell % STRIDE
     o.tuples[number, 6] = min(o.detour[0, cell], longest) * _LEVELS + min(o.detour[1, cell], longest)
     o.tuples[number, 7] = min(distance[0, cell], farthest) * _STEPS + min(distance[1, cell], farthest)
@@ -217,16 +210,15 @@ def order(own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint6
     Without `learned` the sum of the four distances decides.
     """
     number = describe(own, opp, empty, candidates, o)
-    rows, bias, output = o.weights.rows, o.weights.bias, o.weights.output
-    moves, scores, tuples = o.moves, o.scores, o.tuples
+    moves, scores = o.moves, o.scores
     for n in range(number):
         move, score = moves[n], np.float32(0)
         if learned:
             for unit in range(UNITS):
-                total = bias[unit]
+                total = o.bias[unit]
                 for i in range(len(TUPLES)):
-                    total += rows[o.first[i] + tuples[n, i], unit]
-                score += max(total, np.float32(0)) * output[unit]
+                    total += o.rows[o.first[i] + o.tuples[n, i], unit]
+                score += max(total, np.float32(0)) * o.output[unit]
         else:
             cell = index(move)
             for side in range(4):

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.jit import inline, uncounted_kernel
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, lowest, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
 from hexlit.hex.solver.moves import Edges, edges, fill_in, inferior_moves
@@ -184,7 +184,7 @@ def _fill_in(own: np.uint64, opp: np.uint64, w: Work) -> tuple[np.uint64, np.uin
     return own, opp, ZERO, ZERO
 
 
-@inline
+@uncounted_device_function
 def _width(moves: int, w: Work) -> int:
     """Number of moves that are searched at once."""
     return _FIRST_MOVES + int(np.ceil(_SHARE_OF_MOVES * moves)) if w.use.widening else moves
@@ -222,7 +222,7 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
 
 
-@inline
+@uncounted_device_function
 def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     """Take in the knowledge of the position after move `i` of frame `ply`; the move may win."""
     frame, move = w.frame[ply], w.move[ply, i]
