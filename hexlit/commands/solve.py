@@ -46,7 +46,7 @@ class SolveConfig(Settings):
     threads: int | None = number(None, "[1, 1024]")
     """Threads that search together. Null: one for each core."""
     memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
-    """Memory for the table of proofs. Null: 0.25; all openings of 8 rows take half of what is free, up to 8."""
+    """Memory for the table of proofs. Null: 0.25; openings and certificates of 8 rows take half of what is free, up to 8."""
     certificate: str | None = None
     """File for the winner's strategy, which a checker can follow without the solver. Only the winner is searched."""
     json: bool = False
@@ -59,10 +59,8 @@ class SolveConfig(Settings):
             raise UsageError(f"file={self.file} moves={self.moves}: the file has the moves; give one of the two")
         if self.move is not None and self.file is None:
             raise UsageError(f"move={self.move}: a number of the file's moves, beside file=GAME.sgf")
-        if self.openings and (self.moves or self.file):
-            raise UsageError("openings=true: the empty board, without moves= and file=")
-        if self.openings and self.certificate:
-            raise UsageError(f"certificate={self.certificate}: of one position, without openings=true")
+        if self.openings and (self.moves or self.file or self.certificate):
+            raise UsageError("openings=true: the empty board, without moves=, file= and certificate=")
         if (self.output or self.resume) and not self.openings:
             raise UsageError(f"{'output' if self.output else 'resume'}=: the folder of openings=true")
         if self.output and self.resume:
@@ -114,20 +112,15 @@ def certify(position: "GameBoard | Position", settings: SolveConfig, path: Path)
     """Prove who wins, and write the certificate."""
     from hexlit.hex.solver.certificate import Certificate
 
-    solver = new_solver(position.size, settings, stones=False)
-    certificate = Certificate(solver, position.cells, position.to_move)
-    claims = certificate.claims.all
-    with_progress(certificate.prove, lambda: (f"proving · {solver.nodes:,} nodes · {len(claims):,} claims", 0.0))
+    solver = new_solver(position.size, settings)
+    proof = Certificate(solver, position.cells, position.to_move)
+    with_progress(proof.prove, lambda: (f"proving · {solver.nodes:,} nodes · {len(proof.claims.all):,} claims", 0.0))
     path.parent.mkdir(parents=True, exist_ok=True)
-    result = {"winner": _NAMES[certificate.winner], "first": certificate.first, "claims": certificate.write(path)}
-    if settings.json:
-        print(json.dumps({"board": position.size, **result, "certificate": str(path), "bytes": path.stat().st_size}))
-        return
-    move = f" with {certificate.first}" if certificate.first else ""
-    print(f"{_NAMES[certificate.winner].capitalize()} wins{move}; {result['claims']:,} claims in {path}")
+    answer = {"winner": _NAMES[proof.winner], "first": proof.first, "claims": proof.write(path)}
+    print(json.dumps(answer) if settings.json else "{winner} wins: {claims:,} claims in {0}".format(path, **answer))
 
 
-def new_solver(size: int, settings: SolveConfig, stones: bool = True) -> "ExactSolver":
+def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
     """A solver with the threads and the memory of the settings.
 
     Raises:
@@ -140,10 +133,10 @@ def new_solver(size: int, settings: SolveConfig, stones: bool = True) -> "ExactS
     free, memory = free_host_bytes() / 2**30, settings.memory
     if memory is not None and memory > free:
         raise UsageError(f"memory={memory:g}: {free:.1f} GiB are free")
-    if memory is None and settings.openings and size == LARGEST_BOARD:
+    if memory is None and (settings.openings or settings.certificate) and size == LARGEST_BOARD:
         memory = min(8.0, free / 2)
     rows = None if memory is None else int(memory * 2**30 / ROW_BYTES)
-    return ExactSolver(size, rows, settings.threads or usable_cores(), Ingredients(stones=stones))
+    return ExactSolver(size, rows, settings.threads or usable_cores(), Ingredients(stones=not settings.certificate))
 
 
 def compile_kernels() -> None:
