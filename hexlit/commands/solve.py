@@ -46,7 +46,7 @@ class SolveConfig(Settings):
     threads: int | None = number(None, "[1, 1024]")
     """Threads that search together. Null: one for each core."""
     memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
-    """Memory for the table of proofs. Null: 0.25; for openings and certificates of 8 rows half of what is free, to 8."""
+    """Memory for the table of proofs. Null: 0.25; openings and certificates of 8 rows take half of the free, to 8."""
     certificate: str | None = None
     """File for the winner's strategy, which a checker can follow without the solver. Only the winner is searched."""
     json: bool = False
