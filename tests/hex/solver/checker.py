@@ -19,6 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))  # steps to the neighbours of a cell, in order
 EDGES = {"black": ("top", "bottom"), "white": ("left", "right")}
 
 Ends = frozenset[str]
@@ -67,18 +68,16 @@ class Checker:
         self.cells = {f"{chr(97 + column)}{row + 1}": (row, column) for row in range(size) for column in range(size)}
         self.edges = EDGES[winner]
         self.names = names = {place: name for name, place in self.cells.items()}
-        steps = ((0, 1), (0, -1), (1, 0), (-1, 0), (-1, 1), (1, -1))
         self.beside: dict[str, set[str]] = {edge: set() for edge in self.edges}
         for name, (row, column) in self.cells.items():
-            self.beside[name] = {names[at] for down, right in steps if (at := (row + down, column + right)) in names}
+            self.beside[name] = {names[at] for down, right in RING if (at := (row + down, column + right)) in names}
             along = row if winner == "black" else column
             for edge, line in zip(self.edges, (0, size - 1), strict=True):
                 if along == line:
                     self.beside[name].add(edge)
                     self.beside[edge].add(name)
         self.claims: list[Claim] = []
-        self.winner = winner
-        self.size = size
+        self.winner, self.size = winner, size
 
     def read(self, text: str) -> Ends:
         names = Ends() if text == "-" else Ends(text.split(","))
@@ -93,13 +92,15 @@ class Checker:
         kind, stones, *fields = line.split()
         rules = {"or": self.either, "and": self.together, "dead": self.dead, "captured": self.captured}
         demand(kind in rules, f"no rule: {kind}")
-        self.claims.append(rules[kind](self.read(stones), fields))
+        claim = rules[kind](self.read(stones), fields)
+        demand(not claim.needed & claim.carrier, "stones in the carrier")
+        self.claims.append(claim)
 
     def is_dead(self, cell: str, stones: Ends, empty: Ends) -> bool:
         """Whether a cell joins nothing, however the empty ones are filled; all cells beside are the loser's."""
         row, column = self.cells[cell]
         ring = []
-        for down, right in ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0)):
+        for down, right in RING:
             r, c = row + down, column + right
             name = self.names.get((r, c))
             if name is not None:
@@ -129,7 +130,6 @@ class Checker:
         union = union.union(*kills)
         for cell, reply in kills:
             demand(cell != reply and self.is_dead(cell, needed | {reply}, union - {cell, reply}), f"{cell} is alive")
-        demand(not needed & union, "needed cells in the carrier")
         return Claim(one, other, needed, union)
 
     def dead(self, stones: Ends, fields: list[str]) -> Claim:
