@@ -5,7 +5,7 @@ file says, so that writing it again loses nothing. `as_record` brings it to the 
 that the board contradicts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -32,6 +32,10 @@ class Place:
         """`file:line:column`, without what is not known."""
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
 
+    def after(self, signs: int) -> "Place":
+        """The place `signs` further on in the line."""
+        return Place(self.file, self.line, self.column + signs)
+
 
 class RecordError(UsageError):
     """A game that cannot be read, or is none.
@@ -54,6 +58,23 @@ class RecordError(UsageError):
     def at(self, place: Place) -> "RecordError":
         """The same error at `place`."""
         return RecordError(self.reason, self.said, place)
+
+
+def read_lines(
+    lines: Iterable[str], file: str, read: Callable[[str, Place], "RecordedGame"]
+) -> Iterator["RecordedGame | RecordError"]:
+    """The games of a file with one a line, or the error of a line; empty lines and comments (`# `) are skipped.
+
+    `read` gets a line without blanks around it, and the place of its first character.
+    """
+    for number, line in enumerate(lines, 1):
+        text = line.lstrip("\ufeff").strip()
+        if not text or text.split()[0] == "#":
+            continue
+        try:
+            yield read(text, Place(file, number, 1 + line.index(text[0])))
+        except RecordError as error:
+            yield error
 
 
 def check_board(columns: int, rows: int, place: Place) -> int:
