@@ -7,6 +7,7 @@ cells keep their names.
 import re
 from collections.abc import Iterable, Iterator
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import (
@@ -20,11 +21,10 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     check_board,
-    check_told,
     next_turn,
     parse_point,
     read_lines,
-    told_by_moves,
+    told,
 )
 
 LINK = "https://hexworld.org/board/"
@@ -71,18 +71,17 @@ def write_hexworld(game: RecordedGame) -> str:
     """One link, a line.
 
     Raises:
-        RecordError: the format cannot express this game: stones set up, White first, or a winner only claimed.
+        UsageError: the format cannot express this game: stones set up, White first, or a winner only claimed.
     """
-    check_told(game, "a link of HexWorld")
     texts = []
     turn = BLACK
-    for move in told_by_moves(game):
+    for move in told(game, "a link of HexWorld"):
         colour, action = move
         if action in (RESIGN, FORFEIT):
             texts.append(f":{_LETTERS[action]}{'b' if colour == BLACK else 'w'}")
             continue
         if colour != turn:
-            raise RecordError("cannot be written", "a link of HexWorld has moves in turns, Black's first", game.place)
+            raise UsageError("a link of HexWorld has moves in turns, Black's first")
         texts.append(f":{_LETTERS[action]}" if action in _LETTERS else format_cell(action, game.size))
         turn = next_turn(move)
     return f"{LINK}#{game.size}c1,{''.join(texts)}\n"

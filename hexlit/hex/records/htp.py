@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import (
@@ -21,9 +22,8 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     check_board,
-    check_told,
     parse_point,
-    told_by_moves,
+    told,
 )
 
 GAME = {"boardsize", "clear_board", "loadsgf", "play", "genmove", "undo", "final_score"}
@@ -265,16 +265,16 @@ def write_htp(game: RecordedGame) -> str:
     """One game as commands that a program can play.
 
     Raises:
-        RecordError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a winner that only a
+        UsageError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a winner that only a
             file claims.
     """
-    check_told(game, "a log of HTP")
-    if not told_by_moves(game):
-        raise RecordError("cannot be written", "a log of HTP has no game without moves", game.place)
+    moves = told(game, "a log of HTP")
+    if not moves:
+        raise UsageError("a log of HTP has no game without moves")
     lines = [f"boardsize {game.size}", "clear_board"]
-    for colour, action in told_by_moves(game):
+    for colour, action in moves:
         if action < 0 and action not in (SWAP_PIECES, RESIGN):
-            raise RecordError("cannot be written", f"HTP knows no {NAMES[action]}", game.place)
+            raise UsageError(f"HTP knows no {NAMES[action]}")
         name = NAMES[action] if action < 0 else format_cell(action, game.size)
         lines.append(f"play {'b' if colour == BLACK else 'w'} {name}")
     return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
@@ -21,7 +22,6 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     check_board,
-    check_writable,
     parse_point,
     read_swaps,
 )
@@ -405,9 +405,8 @@ def write_sgf(game: RecordedGame, name: str = "") -> str:
     """One game of a collection, called `name`; its comment stands at the last move.
 
     Raises:
-        RecordError: the game is on no board, or has a move that is none.
+        UsageError: the game is on no board, or has a move that is none.
     """
-    check_writable(game)
     message = _SAID.get(game.ending, "") if game.ending else ""
     result = f"{_LETTERS[game.winner]}+{message}" if game.winner else ""
     words = {cell: format_cell(cell, game.size) for cell in range(game.size**2)} | NAMES
@@ -423,8 +422,9 @@ def tree(game: RecordedGame, header: str, root: dict[str, str], words: dict[int,
         root: more properties of the root; empty ones are left out.
         words: names of cells and other actions.
     """
+    check_board(game.size, game.size, game.place)
     if not all(move.action in words for move in (*game.setup, *game.moves)):
-        raise RecordError("cannot be written", "a move that the format has no word for", game.place)
+        raise UsageError("a move that the format has no word for")
     texts = {"PB": game.black, "PW": game.white, "EV": game.event, "DT": game.date, **root}
     properties = [f"{name}[{escaped(one_line(text))}]" for name, text in texts.items() if text]
     for name, colour in (("AB", BLACK), ("AW", WHITE)):

@@ -7,6 +7,7 @@ direction. SGF of the same games, written with swap-sides, has every later cell 
 import re
 from collections.abc import Iterable, Iterator
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import (
@@ -18,10 +19,9 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     check_board,
-    check_told,
     next_turn,
     parse_point,
-    told_by_moves,
+    told,
 )
 
 _SIZE = re.compile(r"\s*([0-9]{1,4})\s*(?:x\s*([0-9]{1,4})\s*)?", re.IGNORECASE)
@@ -107,15 +107,14 @@ def write_six(game: RecordedGame) -> str:
     """One game.
 
     Raises:
-        RecordError: the format cannot express this game: stones set up, swap-sides, or a winner only claimed.
+        UsageError: the format cannot express this game: stones set up, swap-sides, or a winner only claimed.
     """
-    check_told(game, "a game of Six")
-    moves = told_by_moves(game)
+    moves = told(game, "a game of Six")
     first = moves[0].colour if moves else BLACK
     texts = []
     for ply, (colour, action) in enumerate(moves):
         if colour != first * (-1) ** ply or (action < 0 and action not in _NAMES):
-            raise RecordError("cannot be written", "a game of Six has moves in turns, and no swap-sides", game.place)
+            raise UsageError("a game of Six has moves in turns, and no swap-sides")
         texts.append(_NAMES[action] if action < 0 else format_cell(action, game.size).upper())
     lines = [f"BoardSize: {game.size}x{game.size}", f"First: {'V' if first == BLACK else 'H'}"]
     lines += [f"Swap: {int(any(move.action == SWAP_PIECES for move in moves))}", "Moves:"]

@@ -7,6 +7,7 @@ The winner is `b` or `r`, the first or the second player; older files say 1 or 2
 import re
 from collections.abc import Iterable, Iterator
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import (
@@ -16,8 +17,8 @@ from hexlit.hex.records.game import (
     RecordedGame,
     RecordedMove,
     RecordError,
+    as_record,
     check_board,
-    legal,
     parse_point,
     read_lines,
 )
@@ -58,12 +59,11 @@ def write_trmph(game: RecordedGame) -> str:
     """One line, with the winner if there is one; a resignation or a forfeit itself is not written.
 
     Raises:
-        RecordError: the format cannot express this game: it has only stones in turns and a winner.
+        UsageError: the format cannot express this game: it has only stones in turns and a winner.
     """
-    record = legal(game)
+    record = as_record(game)
     stones = [move for move in game.moves if move.action not in (RESIGN, FORFEIT)]
     if game.setup or any(move.action < 0 or move.colour != (-1) ** ply for ply, move in enumerate(stones)):
-        message = "a string of trmph has stones in turns, Black's first, no setup, no swap"
-        raise RecordError("cannot be written", message, game.place)
+        raise UsageError("a string of trmph has stones in turns, Black's first, no setup, no swap")
     winner = {BLACK: " b", WHITE: " r", 0: ""}[record.winner]
     return f"#{game.size},{''.join(format_cell(action, game.size) for _, action in stones)}{winner}\n"

@@ -5,10 +5,10 @@ The first two moves of every game were set, not chosen.
 
 from collections.abc import Iterable, Iterator
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import (
-    NAMES,
     RESIGN,
     Place,
     RecordedGame,
@@ -56,18 +56,11 @@ def write_wolve(game: RecordedGame) -> str:
     """One line.
 
     Raises:
-        RecordError: the format cannot express this game.
+        UsageError: the format cannot express this game.
     """
     moves = told_by_moves(game)
     resigned = moves[-1].colour if moves and moves[-1].action == RESIGN else 0
     winner = {colour: letter for letter, colour in _WINNERS.items()}.get(game.winner or -resigned)
-    if game.size != SIZE or game.setup or winner is None or not moves:
-        message = f"Wolve's text has {SIZE}x{SIZE} games with moves and a winner, no stones set up"
-        raise RecordError("cannot be written", message, game.place)
-    fields = []
-    for colour, action in moves:
-        if action not in _NAMES:
-            message = f"Wolve's text knows no {NAMES.get(action, 'such move')}"
-            raise RecordError("cannot be written", message, game.place)
-        fields.append(f"{_LETTERS[colour]} {_NAMES[action]}")
-    return ",".join([*fields, winner]) + "\n"
+    if game.size != SIZE or game.setup or winner is None or not moves or any(a not in _NAMES for _, a in moves):
+        raise UsageError(f"Wolve's text has {SIZE}x{SIZE} games of stones and resignations, a winner, and no setup")
+    return ",".join([*(f"{_LETTERS[colour]} {_NAMES[action]}" for colour, action in moves), winner]) + "\n"
