@@ -92,24 +92,27 @@ def uncounted_kernel(function: F) -> F:
     return _compiled(function, _nrt=False)
 
 
-def device_function(function: F) -> F:
+def uncounted_device_function(function: F) -> F:
     """Compile a `function` of medium length that only kernels call; LLVM copies it into each of them.
 
-    It has no entry for Python, which would be a third of its code: a call from there raises TypeError.
+    It makes no array: see `uncounted_kernel`. It has no entry for Python, which would be a third of its code: a call
+    from there raises TypeError.
     """
-    return _without_entry(_compiled(function, forceinline=True, no_cpython_wrapper=True))
 
+    def refuse(*_: object, **__: object) -> None:
+        raise TypeError(f"{function.__name__} is a device function: call it from a kernel")
 
-def uncounted_device_function(function: F) -> F:
-    """As `device_function`, for a function that makes no array: see `uncounted_kernel`."""
-    return _without_entry(_compiled(function, forceinline=True, no_cpython_wrapper=True, _nrt=False))
+    dispatcher: Any = _compiled(function, forceinline=True, no_cpython_wrapper=True, _nrt=False)
+    dispatcher._insert = lambda *_, **__: None  # keeps the table of entries for calls from Python empty
+    dispatcher._compile_for_args = refuse
+    return dispatcher  # type: ignore[no-any-return]  # Numba has no types
 
 
 def inline(function: F) -> F:
     """Copy a small `function` into the kernels that call it before these are compiled.
 
     That saves compiling it alone. For a long function, one that is called several times, or one that holds many calls,
-    `device_function` compiles faster, unless it takes a tuple of many arrays.
+    `uncounted_device_function` compiles faster, unless it takes a tuple of many arrays.
     """
     compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return compiled
@@ -135,16 +138,6 @@ def _plain(kind: types.Type) -> types.Type:
     kind = types.unliteral(kind)
     narrow = isinstance(kind, types.Integer) and kind.signed
     return types.int64 if narrow else kind
-
-
-def _without_entry(compiled: F) -> F:
-    def refuse(*_: object, **__: object) -> None:
-        raise TypeError(f"{compiled.__name__} is a device function: call it from a kernel")
-
-    dispatcher: Any = compiled
-    dispatcher._insert = lambda *_, **__: None  # keeps the table of entries for calls from Python empty
-    dispatcher._compile_for_args = refuse
-    return compiled
 
 
 def mark_compiled(name: str) -> None:

@@ -11,12 +11,12 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import hexlit.hex.solver
-from hexlit.hex.jit import ROOMS, device_function, kernel, uncounted_kernel
+from hexlit.hex.jit import ROOMS, kernel, uncounted_device_function, uncounted_kernel
 
 
 def test_every_kernel_stands_in_a_folder_whose_changes_are_seen() -> None:
     package = Path(hexlit.hex.solver.__file__).parents[2]
-    decorators = re.compile(r"^@(kernel|inline|(uncounted_)?device_function|uncounted_kernel)$", re.MULTILINE)
+    decorators = re.compile(r"^@(kernel|inline|uncounted_device_function|uncounted_kernel)$", re.MULTILINE)
     users = [path for path in package.rglob("*.py") if decorators.search(path.read_text(encoding="utf-8"))]
     outside = [path for path in users if not any(path.is_relative_to(package / room) for room in ROOMS)]
     assert len(users) > 20
@@ -53,7 +53,7 @@ def test_every_kernel_of_the_solver_borrows() -> None:
 
 
 def test_a_kernel_is_compiled_once_for_all_whole_numbers() -> None:
-    @device_function
+    @uncounted_device_function
     def doubled(number: int) -> int:
         return 2 * number
 

@@ -29,10 +29,17 @@ class RecordFormat:
     """Suffixes of its files, with the dot."""
     read: Callable[[Iterable[str], str], Iterator[RecordedGame | RecordError]]
     """(lines, file name) -> the games in order, or the error of one; a stream that raises for no content."""
-    write: Callable[[RecordedGame], str]
-    """One game as text, to be joined with that of others; raises `RecordError` if the format cannot express it."""
-    loses_endings: bool = False
-    """Whether only the winner of a resigned or forfeited game is written; read again, the result is only claimed."""
+    text: Callable[[RecordedGame], str]
+    """What `write` does; raises `UsageError`."""
+
+    def write(self, game: RecordedGame) -> str:
+        """One game as text, to be joined with that of others; raises `RecordError` if the format cannot express it."""
+        try:
+            return self.text(game)
+        except RecordError as error:
+            raise RecordError("cannot be written", f"no legal game: {error.said}", game.place) from error
+        except UsageError as error:
+            raise RecordError("cannot be written", str(error), game.place) from error
 
 
 FORMATS = {
@@ -40,7 +47,7 @@ FORMATS = {
     for one in (
         RecordFormat("sgf", (".sgf",), read_sgf, write_sgf),
         RecordFormat("littlegolem", (".hsgf",), read_littlegolem, write_littlegolem),
-        RecordFormat("trmph", (".trmph", ".txt"), read_trmph, write_trmph, loses_endings=True),
+        RecordFormat("trmph", (".trmph", ".txt"), read_trmph, write_trmph),
         RecordFormat("hexworld", (".hexworld", ".txt"), read_hexworld, write_hexworld),
         RecordFormat("wolve", (".wolve", ".txt"), read_wolve, write_wolve),
         RecordFormat("htp", (".htp", ".log", ".txt"), read_htp, write_htp),

@@ -5,8 +5,8 @@ file says, so that writing it again loses nothing. `as_record` brings it to the 
 that the board contradicts.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,10 @@ class Place:
         """`file:line:column`, without what is not known."""
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
 
+    def after(self, signs: int) -> "Place":
+        """The place `signs` further on in the line."""
+        return Place(self.file, self.line, self.column + signs)
+
 
 class RecordError(UsageError):
     """A game that cannot be read, or is none.
@@ -54,6 +58,23 @@ class RecordError(UsageError):
     def at(self, place: Place) -> "RecordError":
         """The same error at `place`."""
         return RecordError(self.reason, self.said, place)
+
+
+def read_lines(
+    lines: Iterable[str], file: str, read: Callable[[str, Place], "RecordedGame"]
+) -> Iterator["RecordedGame | RecordError"]:
+    """The games of a file with one a line, or the error of a line; empty lines and comments (`# `) are skipped.
+
+    `read` gets a line without blanks around it, and the place of its first character.
+    """
+    for number, line in enumerate(lines, 1):
+        text = line.lstrip("\ufeff").strip()
+        if not text or text.split()[0] == "#":
+            continue
+        try:
+            yield read(text, Place(file, number, 1 + line.index(text[0])))
+        except RecordError as error:
+            yield error
 
 
 def check_board(columns: int, rows: int, place: Place) -> int:
@@ -82,6 +103,9 @@ SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
 """Actions other than a cell."""
 
 NAMES = {SWAP_PIECES: "swap-pieces", SWAP_SIDES: "swap-sides", PASS: "pass", RESIGN: "resign", FORFEIT: "forfeit"}
+
+
+_COLOURS = {BLACK: "Black", WHITE: "White"}
 
 
 class RecordedMove(NamedTuple):
@@ -129,84 +153,68 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         RecordError: with the place of the game and one of the reasons `board size`, `illegal move`,
             `moves after the end`, `pass`, `setup`, `swap`, `order of colours`.
     """
-    check_board(game.size, game.size, game.place)
-    _check_actions(game)
-    turned = begins(game) == WHITE
-    if turned:
-        game = mirrored(game)
-    cells = [move.action for move in _setup_as_moves(game)]
-    opening = len(cells) or game.opening
-    people = (game.black, game.white)
+    size = check_board(game.size, game.size, game.place)
+    first = begins(game)
+    people = (game.black, game.white) if first == BLACK else (game.white, game.black)
+    cells: list[int] = []
+    taken: set[int] = set()
     swapped = False
     resigned = 0
     ending = None
-    for number, move in enumerate(game.moves):
-        if resigned:
-            before = NAMES[game.moves[number - 1].action]
-            raise _error(game, "moves after the end", f"move {number + 1} comes after {before}")
-        if move.action in (RESIGN, FORFEIT):
-            resigned = move.colour
-            ending = Ending.RESIGNED if move.action == RESIGN else Ending.FORFEITED
-        elif move.action == PASS:
-            raise _error(game, "pass", f"move {number + 1} is a pass, which the rules of Hex do not know")
-        elif move.action in (SWAP_PIECES, SWAP_SIDES):
-            if swapped or len(cells) != 1 or move.colour != WHITE:
-                raise _error(game, "swap", f"move {number + 1} swaps, which only the answer to the first stone may do")
+    for number, (colour, action) in enumerate((*_setup_in_turns(game), *game.moves), 1 - len(game.setup)):
+        turn = -first if len(cells) % 2 else first
+        if ending:
+            message = f"move {number} comes after {_COLOURS[resigned]} has {ending}"
+            raise _error(game, "moves after the end", message)
+        if action in (RESIGN, FORFEIT):
+            resigned, ending = colour, Ending.RESIGNED if action == RESIGN else Ending.FORFEITED
+        elif action == PASS:
+            raise _error(game, "pass", f"move {number} is a pass, which the rules of Hex do not know")
+        elif action in (SWAP_PIECES, SWAP_SIDES):
+            if swapped or len(cells) != 1 or colour == first:
+                raise _error(game, "swap", f"move {number} swaps, which only the answer to the first stone may do")
             swapped = True
-            if move.action == SWAP_PIECES:
-                cells.append(game.size**2)
+            if action == SWAP_PIECES:
+                taken = {mirror_cell(cells[0], size)}
+                cells.append(size**2)
             else:
                 people = (people[1], people[0])
+        elif not 0 <= action < size**2:
+            raise _error(game, "illegal move", f"move {number} is on no cell of a {size}x{size} board")
+        elif colour != turn:
+            message = f"move {number} is {_COLOURS[colour]}'s, but it is {_COLOURS[turn]}'s turn"
+            raise _error(game, "order of colours", message)
+        elif action in taken:
+            message = f"ply {len(cells) + 1}, {format_cell(action, size)}: the cell is taken"
+            raise _error(game, "illegal move", message)
         else:
-            colour = BLACK if len(cells) % 2 == 0 else WHITE
-            if move.colour != colour:
-                mover, wanted = _name(move.colour, turned), _name(colour, turned)
-                message = f"move {number + 1} is {mover}'s, but it is {wanted}'s turn"
-                raise _error(game, "order of colours", message)
-            cells.append(move.action)
-    _check_cells(game, cells, turned)
-    moves = np.array(cells, np.int16)
-    won_after = play_sequence(empty_stones(1, game.size), 0, moves, geometry(game.size))
-    if won_after and won_after <= len(game.setup):
-        raise _error(game, "setup", "somebody has connected with the stones that are set up")
-    if won_after and won_after < len(cells):
-        who = _name(BLACK if won_after % 2 else WHITE, turned)
-        message = f"{who} has connected after {won_after} of {len(cells)} moves"
-        raise _error(game, "moves after the end", message)
+            taken.add(action)
+            cells.append(action)
+    moves = np.array([frame_action(cell, first, size) for cell in cells], np.int16)
+    won_after = play_sequence(empty_stones(1, size), 0, moves, geometry(size))
+    winner = game.winner
     if won_after:
-        winner, ending = (BLACK if won_after % 2 else WHITE), Ending.CONNECTED
+        winner, ending = first if won_after % 2 else -first, Ending.CONNECTED
+        if won_after <= len(game.setup):
+            raise _error(game, "setup", "somebody has connected with the stones that are set up")
+        if won_after < len(cells):
+            message = f"{_COLOURS[winner]} has connected after {won_after} of {len(cells)} moves"
+            raise _error(game, "moves after the end", message)
     elif resigned:
         winner = -resigned
-    else:
-        winner = game.winner
-        ending = game.ending if winner and game.ending in (Ending.RESIGNED, Ending.FORFEITED) else Ending.UNFINISHED
+    elif winner and game.ending in (Ending.RESIGNED, Ending.FORFEITED):
+        ending = game.ending
     return GameRecord(
         game_id=game_id,
-        size=game.size,
+        size=size,
         swap=swapped,
         moves=moves,
-        winner=winner,
+        winner=winner * first,
         ending=ending or Ending.UNFINISHED,
-        opening=min(opening, len(cells)),
+        opening=len(game.setup) or min(game.opening, len(cells)),
         black=people[0],
         white=people[1],
         source=str(Place(game.place.file, game.place.line)),
-    )
-
-
-def mirrored(game: RecordedGame) -> RecordedGame:
-    """The same game with rows and columns and the colours exchanged."""
-
-    def turned(moves: tuple[RecordedMove, ...]) -> tuple[RecordedMove, ...]:
-        return tuple(RecordedMove(-c, a if a < 0 else frame_action(a, WHITE, game.size)) for c, a in moves)
-
-    return replace(
-        game,
-        moves=turned(game.moves),
-        setup=turned(game.setup),
-        winner=-game.winner,
-        black=game.white,
-        white=game.black,
     )
 
 
@@ -219,40 +227,14 @@ def begins(game: RecordedGame) -> int:
     return first.colour if first.action >= 0 else BLACK
 
 
-def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
+def _setup_in_turns(game: RecordedGame) -> list[RecordedMove]:
     black = [move for move in game.setup if move.colour == BLACK]
     white = [move for move in game.setup if move.colour == WHITE]
-    if len(black) - len(white) not in (0, 1):
+    own, other = (black, white) if begins(game) == BLACK else (white, black)
+    if len(own) - len(other) not in (0, 1):
         message = f"{len(black)} black and {len(white)} white stones are set up, which no moves in turn give"
         raise _error(game, "setup", message)
-    return [(black, white)[number % 2][number // 2] for number in range(len(game.setup))]
-
-
-def _check_actions(game: RecordedGame) -> None:
-    """Every move is a cell of the board or another action; every stone set up has a cell."""
-    for moves, least, reason in ((game.moves, FORFEIT, "illegal move"), (game.setup, 0, "setup")):
-        for number, move in enumerate(moves, 1):
-            if not least <= move.action < game.size**2:
-                message = f"stone {number} is on no cell of a {game.size}x{game.size} board"
-                raise _error(game, reason, message)
-
-
-def _check_cells(game: RecordedGame, cells: list[int], turned: bool) -> None:
-    """Every cell is free; a swap moves the first stone to its mirror image."""
-    taken: set[int] = set()
-    for ply, cell in enumerate(cells):
-        if cell == game.size**2:
-            taken = {mirror_cell(cells[0], game.size)}
-            continue
-        if cell in taken:
-            name = format_cell(mirror_cell(cell, game.size) if turned else cell, game.size)
-            raise _error(game, "illegal move", f"ply {ply + 1}, {name}: the cell is taken")
-        taken.add(cell)
-
-
-def _name(colour: int, turned: bool) -> str:
-    """Name of `colour` in the file; `turned` if the game has been mirrored."""
-    return "Black" if (colour == BLACK) != turned else "White"
+    return [(own, other)[number % 2][number // 2] for number in range(len(game.setup))]
 
 
 def _error(game: RecordedGame, reason: str, said: str) -> RecordError:
@@ -267,33 +249,18 @@ def told_by_moves(game: RecordedGame) -> tuple[RecordedMove, ...]:
     return (*game.moves, RecordedMove(-game.winner, action))
 
 
-def check_told(game: RecordedGame, who: str) -> None:
-    """Raise `RecordError` if `who`, a format of moves alone, cannot express `game`.
+def told(game: RecordedGame, who: str) -> tuple[RecordedMove, ...]:
+    """`told_by_moves` of a game for `who`, a format of moves alone.
 
-    That is a game with stones set up, with a winner that neither board nor moves show, or an illegal one.
+    Raises:
+        UsageError: the game is illegal, has stones set up, or has a winner that neither board nor moves show.
     """
-    record = legal(game)
+    record = as_record(game)
     if game.setup:
-        raise RecordError("cannot be written", f"{who} has no stones set up", game.place)
+        raise UsageError(f"{who} has no stones set up")
     if record.ending == Ending.UNFINISHED and record.winner:
-        message = f"{who} has no winner whom neither the board nor a resignation shows"
-        raise RecordError("cannot be written", message, game.place)
-
-
-def legal(game: RecordedGame) -> GameRecord:
-    """`as_record` of a game to be written."""
-    try:
-        return as_record(game)
-    except RecordError as error:
-        raise RecordError("cannot be written", f"no legal game: {error.said}", game.place) from error
-
-
-def check_writable(game: RecordedGame) -> None:
-    """Raise `RecordError` if `game` is on no board of Hex."""
-    try:
-        check_board(game.size, game.size, game.place)
-    except RecordError as error:
-        raise RecordError("cannot be written", error.said, game.place) from error
+        raise UsageError(f"{who} has no winner whom neither the board nor a resignation shows")
+    return told_by_moves(game)
 
 
 def next_turn(move: RecordedMove) -> int:

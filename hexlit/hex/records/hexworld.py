@@ -7,6 +7,7 @@ cells keep their names.
 import re
 from collections.abc import Iterable, Iterator
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import (
@@ -20,10 +21,10 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     check_board,
-    check_told,
     next_turn,
     parse_point,
-    told_by_moves,
+    read_lines,
+    told,
 )
 
 LINK = "https://hexworld.org/board/"
@@ -37,35 +38,27 @@ _COLOURS = {"b": BLACK, "w": WHITE}
 
 def read_hexworld(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
     """The games of links, one a line, or the error of a line; empty lines and comments (`# `) are skipped."""
-    for number, line in enumerate(lines, 1):
-        text = line.strip("\ufeff \t\r\n")
-        if not text or text == "#" or text.startswith(("# ", "#\t")):
-            continue
-        try:
-            yield _read_link(text, Place(file, number, 1 + line.index(text[0])))
-        except RecordError as error:
-            yield error
+    return read_lines(lines, file, _read_link)
 
 
 def _read_link(text: str, place: Place) -> RecordedGame:
-    def at(start: int) -> Place:
-        return Place(place.file, place.line, place.column + start)
-
     start = text.find("#") + 1
     board = _BOARD.match(text, start)
     if board is None:
         message = f"{text[start:][:20]!a} is no link of HexWorld such as #11c1,a3:sf6"
-        raise RecordError("not a game", message, at(start))
-    size = check_board(int(board[1]), int(board[2] or board[1]), at(start))
+        raise RecordError("not a game", message, place.after(start))
+    size = check_board(int(board[1]), int(board[2] or board[1]), place.after(start))
     moves: list[RecordedMove] = []
     start, commas, turn = board.end(), 0, BLACK
     while start < len(text):
         token = _MOVE.match(text, start)
         commas += text[start] == ","
         if token is None or commas > 2:
-            raise RecordError("not a game", f"{text[start:][:20]!a} is no move such as a3, :s or :rb", at(start))
+            raise RecordError(
+                "not a game", f"{text[start:][:20]!a} is no move such as a3, :s or :rb", place.after(start)
+            )
         if token[1]:
-            moves.append(RecordedMove(turn, parse_point(token[1], size, at(start))))
+            moves.append(RecordedMove(turn, parse_point(token[1], size, place.after(start))))
         elif token[2]:
             moves.append(RecordedMove(_COLOURS.get(token[2][1:], turn), _SIGNS[token[2][0]]))
         if moves:
@@ -78,18 +71,17 @@ def write_hexworld(game: RecordedGame) -> str:
     """One link, a line.
 
     Raises:
-        RecordError: the format cannot express this game: stones set up, White first, or a winner only claimed.
+        UsageError: the format cannot express this game: stones set up, White first, or a winner only claimed.
     """
-    check_told(game, "a link of HexWorld")
     texts = []
     turn = BLACK
-    for move in told_by_moves(game):
+    for move in told(game, "a link of HexWorld"):
         colour, action = move
         if action in (RESIGN, FORFEIT):
             texts.append(f":{_LETTERS[action]}{'b' if colour == BLACK else 'w'}")
             continue
         if colour != turn:
-            raise RecordError("cannot be written", "a link of HexWorld has moves in turns, Black's first", game.place)
+            raise UsageError("a link of HexWorld has moves in turns, Black's first")
         texts.append(f":{_LETTERS[action]}" if action in _LETTERS else format_cell(action, game.size))
         turn = next_turn(move)
     return f"{LINK}#{game.size}c1,{''.join(texts)}\n"

@@ -7,6 +7,7 @@ at the end and the board are trusted first. Without RE a game is unfinished.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.records.game import (
     RESIGN,
@@ -15,7 +16,6 @@ from hexlit.hex.records.game import (
     Place,
     RecordedGame,
     RecordError,
-    check_writable,
     read_swaps,
     told_by_moves,
 )
@@ -41,11 +41,10 @@ def write_littlegolem(game: RecordedGame) -> str:
     """One game, a line.
 
     Raises:
-        RecordError: the format cannot express this game: it has only stones, swap-pieces and resignations.
+        UsageError: the format cannot express this game: it has only stones, swap-pieces and resignations.
     """
-    check_writable(game)
     if game.setup:
-        raise RecordError("cannot be written", "Little Golem's files have no stones set up", game.place)
+        raise UsageError("Little Golem's files have no stones set up")
     moves = told_by_moves(game)
     words = {SWAP_PIECES: "swap", RESIGN: "resign"}
     for cell in range(game.size**2):
@@ -54,6 +53,5 @@ def write_littlegolem(game: RecordedGame) -> str:
     result = {"RE": "B" if game.winner == BLACK else "W"} if game.winner else {}
     swapped = [move._replace(action=SWAP_PIECES) if move.action == SWAP_SIDES else move for move in moves]
     if read_swaps(swapped) != list(moves):
-        message = "Little Golem's one word for a swap would not be read as the one that it was"
-        raise RecordError("cannot be written", message, game.place)
+        raise UsageError("Little Golem's one word for a swap would not be read as the one that it was")
     return tree(replace(game, moves=tuple(swapped)), "FF[4]", result, words)

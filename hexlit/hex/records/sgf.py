@@ -5,10 +5,11 @@ swap is understood.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
@@ -21,16 +22,19 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     check_board,
-    check_writable,
     parse_point,
     read_swaps,
 )
 
-ROOT = {"GM", "SZ"}
-"""Properties of a first node. One at the start of a variation means that the game before was never closed."""
+ROOT = {"AP", "CA", "FF", "GM", "SZ"}
+"""Properties that a game starts with. At the start of a variation they mean that the game before was never closed."""
 
-_TOKEN = re.compile(r"\s*+(?:([();])|([A-Za-z]++)|\[([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?|(\S))", re.DOTALL)
-_REST_OF_VALUE = re.compile(r"([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?", re.DOTALL)
+_TOKEN = re.compile(
+    r"(?P<blank>[\s\ufeff]++)|(?P<left>\()|(?P<right>\))|(?P<node>;)|(?P<name>[A-Za-z]++)"
+    r"|\[(?P<value>(?:[^\]\\]++|\\.)*+)\]|\[(?P<open>.*)|(?P<other>[^\s();\[A-Za-z]++)",
+    re.DOTALL,
+)
+_REST_OF_VALUE = re.compile(r"((?:[^\]\\]++|\\.)*+)\]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(\r\n|\n\r|.)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -47,18 +51,73 @@ class Property(NamedTuple):
 
 @dataclass(frozen=True)
 class SgfGame:
-    """The main line of one game."""
+    """The main line of one game, or another line."""
 
     nodes: list[list[Property]]
     place: Place
 
 
-def read_main_lines(lines: Iterable[str], file: str = "") -> Iterator[SgfGame | RecordError]:
+class SgfNode(NamedTuple):
+    """A node of the tree of a game."""
+
+    parent: int
+    """Number of the node before it, -1 for the first."""
+    properties: list[Property]
+
+
+@dataclass(frozen=True)
+class SgfTree:
+    """All lines of one game: a flat list of nodes, so that nothing is as deep as a file is nested."""
+
+    nodes: list[SgfNode]
+    place: Place
+
+    def ends(self) -> list[int]:
+        """Number of the last node of each line; the first line is the main one."""
+        parents = {node.parent for node in self.nodes}
+        return [number for number in range(len(self.nodes)) if number not in parents]
+
+    def line(self, end: int) -> SgfGame:
+        """The line from the first node to the node `end`."""
+        nodes = []
+        while end >= 0:
+            nodes.append(self.nodes[end].properties)
+            end = self.nodes[end].parent
+        return SgfGame(nodes[::-1], self.place)
+
+
+def read_trees(lines: Iterable[str], file: str = "") -> Iterator[SgfTree | RecordError]:
     """The games of a collection in order, or the error of one; text before the first game is skipped."""
-    reader = _Reader(file)
+    game = stray = None
+    games = 0
     for kind, text, line, column in tokens(lines):
-        yield from reader.take(kind, text, Place(file, line, column))
-    yield from reader.end()
+        place = Place(file, line, column)
+        if game and kind == "name" and capitals(text) in ROOT and game.begins_line():
+            yield game.unclosed()
+            game = _Reader(game.bracket)
+            game.take("node", ";", place)
+        if game:
+            game.take(kind, text, place)
+            if not game.brackets:
+                yield game.closed()
+                game = None
+        elif kind == "left":
+            if stray and games:
+                yield stray
+            game, stray = _Reader(place), None
+            games += 1
+        elif stray is None:
+            stray = RecordError("not a game", f"{text[:20]!a}: no game in SGF, which begins with '(;'", place)
+    if game:
+        yield game.unclosed()
+    elif stray:
+        yield stray
+
+
+def read_main_lines(lines: Iterable[str], file: str = "") -> Iterator[SgfGame | RecordError]:
+    """As `read_trees`, without the variations."""
+    for tree in read_trees(lines, file):
+        yield tree if isinstance(tree, RecordError) else tree.line(tree.ends()[0])
 
 
 def unescaped(value: str) -> str:
@@ -85,147 +144,82 @@ def capitals(name: str) -> str:
 
 
 def tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
-    """(kind, text, line, column): kind is a bracket or `;`, `name`, `value`, `other`, or `open` for a value cut off."""
+    """(kind, text, line, column): kind is the name of a group of `_TOKEN`; `open` is a value cut off at the end."""
     value: list[str] = []
     start = (0, 0)
     for number, line in enumerate(lines, 1):
         place = 0
         if value:
-            match = _REST_OF_VALUE.match(line)
-            assert match is not None  # it matches the empty text
-            value.append(match[1])
-            if match[2] is None:
-                value.append(line[match.end() :])  # a backslash at the very end
+            rest = _REST_OF_VALUE.match(line)
+            value.append(rest[1] if rest else line)
+            if rest is None:
                 continue
             yield "value", "".join(value), *start
-            value = []
-            place = match.end()
-        while match := _TOKEN.match(line, place):
-            place = match.end()
-            kind = match.lastindex or 0
-            column = match.start(kind) + 1
-            if kind == 1:
-                yield match[1], match[1], number, column
-            elif kind == 2:
-                yield "name", match[2], number, column
-            elif kind == 4:
-                yield "value", match[3], number, match.start(3)
-            elif kind == 3:
-                value, start = [match[3], line[place:]], (number, match.start(3))
-                break
-            elif match[5] != "\ufeff":
-                yield "other", line[match.start(5) : match.start(5) + 20].rstrip(), number, column
+            value, place = [], rest.end()
+        for match in _TOKEN.finditer(line, place):
+            kind, column = match.lastgroup or "", match.start() + 1
+            if kind == "open":
+                value, start = ["", match[kind]], (number, column)
+            elif kind != "blank":
+                yield kind, match[kind], number, column
     if value:
-        yield "open", "".join(value)[:20], *start
+        yield "open", "".join(value), *start
 
 
 class _Reader:
     """The open game, node and property while the tokens come."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.games = 0
-        self.junk: RecordError | None = None
-        self._open(Place(file))
-        self.depth = 0
-
-    def _open(self, place: Place) -> None:
-        self.depth = 1
-        self.place = place
-        self.nodes: list[list[Property]] = []
-        self.node: list[Property] | None = None  # the one that is open, of the main line or not
-        self.waiting: Property | None = None  # has no value yet
-        self.main = True  # the main line has not ended
-        self.branches = False  # the next node is the first of a variation
-        self.first_of_branch = False  # the open node is
-        self.branch_place = place
+    def __init__(self, bracket: Place) -> None:
+        self.place = self.bracket = bracket  # of the game and of the last line of it
+        self.nodes: list[SgfNode] = []
+        self.brackets = [-1]  # for each open one the node before it
+        self.at = -1  # the last node of the line
+        self.properties: list[Property] | None = None  # of the open node
+        self.waiting: Property | None = None  # takes values
+        self.first = 0  # number of the first node of the line
         self.error: RecordError | None = None
-        self.error_of_node: RecordError | None = None
 
-    def take(self, kind: str, text: str, place: Place) -> Iterator[SgfGame | RecordError]:
-        if self.depth == 0:
-            if kind == "(":
-                if self.junk and self.games:
-                    yield self.junk
-                self.junk = None
-                self._open(place)
-            elif self.junk is None:
-                message = f"{text[:20]!a}: no game in SGF, which begins with '(;'"
-                self.junk = RecordError("not a game", message, place)
+    def take(self, kind: str, text: str, place: Place) -> None:
+        if kind == "value" and self.waiting:
+            self.waiting.values.append(text)
             return
-        if self.waiting and not self.waiting.values and kind not in ("value", "open"):
+        if self.waiting and not self.waiting.values and kind != "open":
             self._wrong(f"the property {self.waiting.name[:20]} has no value", self.waiting.place)
-        if kind == "value":
-            if self.waiting is None:
-                self._wrong(f"the value {text[:20]!a} belongs to no property", place)
-            else:
-                self.waiting.values.append(text)
-            return
         self.waiting = None
-        if kind == "(":
-            self.depth += 1
-            self.node = None
-            self.branches = True
-            self.branch_place = place
-        elif kind == ")":
-            self.depth -= 1
-            self.main = False
-            self.node = None
-            if self.depth == 0:
-                yield self._ended()
-        elif kind == ";":
-            self.first_of_branch = self.branches
-            self.branches = False
-            self.node = []
-            self.error_of_node = None
-            if self.main:
-                self.nodes.append(self.node)
+        if kind == "left":
+            self.brackets.append(self.at)
+            self.bracket, self.first, self.properties = place, len(self.nodes), None
+        elif kind == "right":
+            self.at, self.properties = self.brackets.pop(), None
+        elif kind == "node":
+            self.properties = []
+            self.nodes.append(SgfNode(self.at, self.properties))
+            self.at = len(self.nodes) - 1
         elif kind == "name":
-            yield from self._property(text, place)
+            self.waiting = Property(capitals(text), [], place)
+            if self.properties is None:
+                self._wrong(f"the property {text[:20]} stands before any ';'", place)
+            else:
+                self.properties.append(self.waiting)
+        elif kind == "value":
+            self._wrong(f"the value {text[:20]!a} belongs to no property", place)
         else:
             self._wrong(f"no SGF from {text[:20]!a} on", place)
 
-    def _property(self, text: str, place: Place) -> Iterator[RecordError]:
-        name = capitals(text)
-        self.waiting = Property(name, [], place)
-        if self.node is None:
-            self._wrong(f"the property {text[:20]} stands before any ';'", place)
-            return
-        self.node.append(self.waiting)
-        if name in ROOT and self.first_of_branch:
-            node, error = self.node, self.error_of_node
-            self._wrong("the game is never closed by ')'", self.place)
-            yield self._failed()
-            self._open(self.branch_place)
-            self.error = self.error_of_node = error  # an error of the node is one of its game
-            self.node, self.waiting = node, node[-1]
-            self.nodes.append(node)
-            self.first_of_branch = False
-
-    def end(self) -> Iterator[RecordError]:
-        if self.depth:
-            self._wrong("the game is never closed by ')'", self.place)
-            yield self._failed()
-        elif self.junk:
-            yield self.junk
+    def begins_line(self) -> bool:
+        """Whether the last tokens are the bracket and the `;` of a variation."""
+        return len(self.brackets) > 1 and self.first == len(self.nodes) - 1 and self.properties == []
 
     def _wrong(self, said: str, place: Place) -> None:
-        error = RecordError("not a game", said, place)
-        self.error = self.error or error
-        self.error_of_node = self.error_of_node or error
+        self.error = self.error or RecordError("not a game", said, place)
 
-    def _failed(self) -> RecordError:
-        self.games += 1
-        assert self.error is not None
-        return self.error
+    def unclosed(self) -> RecordError:
+        return self.error or RecordError("not a game", "the game is never closed by ')'", self.place)
 
-    def _ended(self) -> SgfGame | RecordError:
+    def closed(self) -> SgfTree | RecordError:
         if not self.nodes:
             self._wrong("no game in SGF: it has no ';'", self.place)
-        if self.error:
-            return self._failed()
-        self.games += 1
-        return SgfGame(self.nodes, self.place)
+        return self.error or SgfTree(self.nodes, self.place)
 
 
 DEFAULT_SIZE = 11
@@ -278,23 +272,23 @@ def read_cells(lines: Iterable[str], file: str, parse: ParseCell) -> Iterator[Re
             yield error
 
 
+def _facts(game: SgfGame) -> dict[str, Property]:
+    """The first property of each name."""
+    return {one.name: one for node in reversed(game.nodes) for one in reversed(node)}
+
+
 def board_of(game: SgfGame) -> tuple[int, int]:
     """Columns and rows; raises `RecordError` if the game is not Hex or has no valid size."""
-    size = (DEFAULT_SIZE, DEFAULT_SIZE)
-    sized = False
-    for property_ in (one for node in game.nodes for one in node if one.name in ("GM", "SZ")):
-        value = property_.values[0].strip()
-        if property_.name == "GM" and value != "11":
-            message = f"GM[{value[:20]}]: not a game of Hex, which is GM[11]"
-            raise RecordError("another game", message, property_.place)
-        if property_.name == "SZ":
-            match = _SIZE.fullmatch(value)
-            if match is None or sized:
-                message = "a second size" if sized else "no size of a board"
-                raise RecordError("board size", f"SZ[{value[:20]}]: {message}", property_.place)
-            size = (int(match[1]), int(match[2] or match[1]))
-            sized = True
-    return size
+    facts = _facts(game)
+    kind, size = (facts[name].values[0].strip() if name in facts else "" for name in ("GM", "SZ"))
+    if "GM" in facts and kind != "11":
+        raise RecordError("another game", f"GM[{kind[:20]}]: not a game of Hex, which is GM[11]", facts["GM"].place)
+    if "SZ" not in facts:
+        return DEFAULT_SIZE, DEFAULT_SIZE
+    match = _SIZE.fullmatch(size)
+    if match is None:
+        raise RecordError("board size", f"SZ[{size[:20]}]: no size of a board", facts["SZ"].place)
+    return int(match[1]), int(match[2] or match[1])
 
 
 def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
@@ -308,48 +302,41 @@ def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
     for node in game.nodes:
         setup: dict[int, int] = {}
         moves: list[Step] = []
-        place = game.place
-        for property_ in node:
-            if property_.name in _SETUPS:
-                place = property_.place
-                for cells in _points(property_, size, parse):
+        where = game.place
+        for name, values, place in node:
+            if name in _SETUPS:
+                where = place
+                for cells in _points(values, size, parse, place):
                     named += len(cells)
                     if named > MOST_POINTS:
                         raise RecordError("setup", f"more than {MOST_POINTS:,} points are named, some often", place)
-                    setup.update(dict.fromkeys(cells, _SETUPS[property_.name]))
-            elif property_.name in _COLOURS:
-                for value in property_.values:
-                    action = _action(value, size, parse, property_.place)
-                    moves.append(Step((), RecordedMove(_COLOURS[property_.name], action), property_.place))
+                    setup.update(dict.fromkeys(cells, _SETUPS[name]))
+            elif name in _COLOURS:
+                for word in map(_word, values):
+                    action = WORDS[word] if word in WORDS else parse(word, size, place)
+                    moves.append(Step((), RecordedMove(_COLOURS[name], action), place))
         if setup:
-            result.append(Step(tuple((colour, cell) for cell, colour in setup.items()), None, place))
+            result.append(Step(tuple((colour, cell) for cell, colour in setup.items()), None, where))
         result += moves
     swaps = iter(read_swaps([step.move for step in result if step.move]))
     return [step if step.move is None else step._replace(move=next(swaps)) for step in result]
 
 
-def _action(value: str, size: int, parse: ParseCell, place: Place) -> int:
-    name = unescaped(value).strip().lower()
-    if name in WORDS:
-        return WORDS[name]
-    return parse(name, size, place)
+def _word(value: str) -> str:
+    return unescaped(value).strip().lower()
 
 
-def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[list[int]]:
+def _points(values: Sequence[str], size: int, parse: ParseCell, place: Place) -> Iterator[list[int]]:
     """The cells of each entry of a list of points; `a1:c3` is a rectangle."""
-    for value in property_.values:
-        name = unescaped(value).strip().lower()
-        if not name and len(property_.values) == 1:
+    for name in map(_word, values):
+        if not name and len(values) == 1:
             return  # AE[] and the like: an empty list
-        corners = [parse(corner, size, property_.place) for corner in name.split(":", 2)]
-        if len(corners) == 1:
-            yield corners
-        elif len(corners) > 2:
-            raise RecordError("setup", f"{name[:20]!a} is no cell and no rectangle such as a1:c3", property_.place)
-        else:
-            rows, columns = zip(*(divmod(corner, size) for corner in corners), strict=True)
-            across = range(min(columns), max(columns) + 1)
-            yield [row * size + column for row in range(min(rows), max(rows) + 1) for column in across]
+        if name.count(":") > 1:
+            raise RecordError("setup", f"{name[:20]!a} is no cell and no rectangle such as a1:c3", place)
+        corners = [divmod(parse(corner, size, place), size) for corner in name.split(":")]
+        rows, columns = zip(*corners, strict=True)
+        across = range(min(columns), max(columns) + 1)
+        yield [row * size + column for row in range(min(rows), max(rows) + 1) for column in across]
 
 
 def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
@@ -367,16 +354,11 @@ def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
                 setup.pop(cell, None)
                 if colour:
                     setup[cell] = colour
-    root: dict[str, str] = {}
-    comments = []
-    for property_ in (one for node in game.nodes for one in node):
-        if property_.name == "C":
-            comments.append(unescaped(property_.values[0]))
-        else:
-            root.setdefault(property_.name, property_.values[0])
-    winner, ending = _result(root.get("RE", ""))
-    opening = _OPENING.fullmatch(one_line(unescaped(root.get("ON", ""))))
-    black, white, event, date = (one_line(unescaped(root.get(name, ""))) for name in ("PB", "PW", "EV", "DT"))
+    facts = {name: unescaped(one.values[0]) for name, one in _facts(game).items()}
+    comments = [unescaped(one.values[0]) for node in game.nodes for one in node if one.name == "C"]
+    winner, ending = _result(facts.get("RE", ""))
+    opening = _OPENING.fullmatch(one_line(facts.get("ON", "")))
+    black, white, event, date = (one_line(facts.get(name, "")) for name in ("PB", "PW", "EV", "DT"))
     return RecordedGame(
         size,
         tuple(moves),
@@ -395,7 +377,7 @@ def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
 
 def _result(value: str) -> tuple[int, Ending | None]:
     """(winner, ending) of RE: `B+`, `W+Resign`, `B+T`, `B`, or anything else, which names no winner."""
-    match = _RESULT.fullmatch(unescaped(value).strip())
+    match = _RESULT.fullmatch(value.strip())
     if match is None:
         return 0, None
     return _COLOURS[match[1][0].upper()], _ENDINGS.get((match[2] or "").strip().lower())
@@ -405,9 +387,8 @@ def write_sgf(game: RecordedGame, name: str = "") -> str:
     """One game of a collection, called `name`; its comment stands at the last move.
 
     Raises:
-        RecordError: the game is on no board, or has a move that is none.
+        UsageError: the game is on no board, or has a move that is none.
     """
-    check_writable(game)
     message = _SAID.get(game.ending, "") if game.ending else ""
     result = f"{_LETTERS[game.winner]}+{message}" if game.winner else ""
     words = {cell: format_cell(cell, game.size) for cell in range(game.size**2)} | NAMES
@@ -423,8 +404,9 @@ def tree(game: RecordedGame, header: str, root: dict[str, str], words: dict[int,
         root: more properties of the root; empty ones are left out.
         words: names of cells and other actions.
     """
+    check_board(game.size, game.size, game.place)
     if not all(move.action in words for move in (*game.setup, *game.moves)):
-        raise RecordError("cannot be written", "a move that the format has no word for", game.place)
+        raise UsageError("a move that the format has no word for")
     texts = {"PB": game.black, "PW": game.white, "EV": game.event, "DT": game.date, **root}
     properties = [f"{name}[{escaped(one_line(text))}]" for name, text in texts.items() if text]
     for name, colour in (("AB", BLACK), ("AW", WHITE)):

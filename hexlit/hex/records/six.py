@@ -5,8 +5,9 @@ direction. SGF of the same games, written with swap-sides, has every later cell 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.game import (
@@ -18,10 +19,9 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     check_board,
-    check_told,
     next_turn,
     parse_point,
-    told_by_moves,
+    told,
 )
 
 _SIZE = re.compile(r"\s*([0-9]{1,4})\s*(?:x\s*([0-9]{1,4})\s*)?", re.IGNORECASE)
@@ -34,88 +34,70 @@ _NAMES = {action: name.capitalize() for name, action in _WORDS.items()}
 
 def read_six(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
     """The games of a file, each from its `BoardSize:` on, or the error of one."""
-    game: _Game | None = None
-    outside = False
+    game: list[tuple[Place, str]] = []
     for number, line in enumerate(lines, 1):
-        if line.lstrip("\ufeff").startswith("BoardSize:"):
-            if game:
-                yield game.result()
-            game = _Game(Place(file, number, 1))
-            outside = False
-        if game:
-            game.take(line.lstrip("\ufeff").rstrip(), number)
-        elif line.strip() and not outside:
-            outside = True
-            yield RecordError("not a game", "no game of Six, which begins with BoardSize:", Place(file, number, 1))
+        text = line.lstrip("\ufeff").rstrip()
+        if text.startswith("BoardSize:") and game:
+            yield _read_game(game)
+            game = []
+        if text:
+            game.append((Place(file, number, 1), text))
     if game:
-        yield game.result()
+        yield _read_game(game)
 
 
-class _Game:
-    """One game while its lines come."""
+def _read_game(lines: Sequence[tuple[Place, str]]) -> RecordedGame | RecordError:
+    size, turn = 0, BLACK
+    moves: list[RecordedMove] = []
+    try:
+        for place, line in lines:
+            name, colon, value = line.partition(":")
+            after = place.after(len(name) + 1)
+            if name == "BoardSize":
+                board = _SIZE.fullmatch(value)
+                if board is None:
+                    raise RecordError("board size", f"{value[:20]!a}: no size of a board, such as 11x11", after)
+                size = check_board(int(board[1]), int(board[2] or board[1]), after)
+            elif not size:
+                raise RecordError("not a game", "no game of Six, which begins with BoardSize:", place)
+            elif name == "First":
+                if value.strip().lower() not in _FIRST or moves:
+                    message = f"{value[:20]!a}: who moves first is V or H, told before the moves"
+                    raise RecordError("not a game", message, after)
+                turn = _FIRST[value.strip().lower()]
+            elif not colon:
+                for word, where in _words(line, place):
+                    moves.append(RecordedMove(turn, _WORDS[word] if word in _WORDS else parse_point(word, size, where)))
+                    turn = next_turn(moves[-1])
+    except RecordError as error:
+        return error
+    return RecordedGame(size, tuple(moves), place=lines[0][0])
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.size = 0
-        self.turn = BLACK
-        self.moves: list[RecordedMove] = []
-        self.error: RecordError | None = None
 
-    def take(self, line: str, number: int) -> None:
-        if self.error or not line:
-            return
-        try:
-            self._take(line, number)
-        except RecordError as error:
-            self.error = error
-
-    def _take(self, line: str, number: int) -> None:
-        name, colon, value = line.partition(":")
-        place = Place(self.place.file, number, len(name) + 2 if colon else 1)
-        if name == "BoardSize":
-            size = _SIZE.fullmatch(value)
-            if size is None:
-                raise RecordError("board size", f"{value[:20]!a}: no size of a board, such as 11x11", place)
-            self.size = check_board(int(size[1]), int(size[2] or size[1]), place)
-        elif name == "First":
-            if value.strip().lower() not in _FIRST or self.moves:
-                message = f"{value[:20]!a}: who moves first is V or H, told before the moves"
-                raise RecordError("not a game", message, place)
-            self.turn = _FIRST[value.strip().lower()]
-        elif not colon:
-            self._moves(line, number)
-
-    def _moves(self, line: str, number: int) -> None:
-        numbered = _NUMBER.match(line)
-        start = numbered.end() if numbered else 0
-        while numbered and (token := _MOVE.match(line, start)):
-            name = token[1].lower()
-            place = Place(self.place.file, number, token.start(1) + 1)
-            action = _WORDS[name] if name in _WORDS else parse_point(name, self.size, place)
-            self.moves.append(RecordedMove(self.turn, action))
-            self.turn = next_turn(self.moves[-1])
-            start = token.end()
-        if numbered is None or line[start:].strip():
-            message = f"{line[start:][:20]!a} is no line of moves such as '1. A2 (0 ms) Swap (26 ms)'"
-            raise RecordError("not a game", message, Place(self.place.file, number, start + 1))
-
-    def result(self) -> RecordedGame | RecordError:
-        return self.error or RecordedGame(self.size, tuple(self.moves), place=self.place)
+def _words(line: str, place: Place) -> Iterator[tuple[str, Place]]:
+    """The moves of a numbered line in small letters, each with its place."""
+    numbered = _NUMBER.match(line)
+    start = numbered.end() if numbered else 0
+    while numbered and (token := _MOVE.match(line, start)):
+        yield token[1].lower(), place.after(token.start(1))
+        start = token.end()
+    if numbered is None or line[start:].strip():
+        message = f"{line[start:][:20]!a} is no line of moves such as '1. A2 (0 ms) Swap (26 ms)'"
+        raise RecordError("not a game", message, place.after(start))
 
 
 def write_six(game: RecordedGame) -> str:
     """One game.
 
     Raises:
-        RecordError: the format cannot express this game: stones set up, swap-sides, or a winner only claimed.
+        UsageError: the format cannot express this game: stones set up, swap-sides, or a winner only claimed.
     """
-    check_told(game, "a game of Six")
-    moves = told_by_moves(game)
+    moves = told(game, "a game of Six")
     first = moves[0].colour if moves else BLACK
     texts = []
     for ply, (colour, action) in enumerate(moves):
         if colour != first * (-1) ** ply or (action < 0 and action not in _NAMES):
-            raise RecordError("cannot be written", "a game of Six has moves in turns, and no swap-sides", game.place)
+            raise UsageError("a game of Six has moves in turns, and no swap-sides")
         texts.append(_NAMES[action] if action < 0 else format_cell(action, game.size).upper())
     lines = [f"BoardSize: {game.size}x{game.size}", f"First: {'V' if first == BLACK else 'H'}"]
     lines += [f"Swap: {int(any(move.action == SWAP_PIECES for move in moves))}", "Moves:"]

@@ -1,9 +1,9 @@
 """The tree of variations of a game in SGF: read, and written. The main line is that of first children.
 
-The tree is a flat list of nodes, so that nothing is as deep as a file is nested.
+The tree is a flat list of nodes, as `SgfTree` is.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.formats import from_record
 from hexlit.hex.records.game import NAMES, Place, RecordError, as_record, parse_point
-from hexlit.hex.records.sgf import Property, SgfGame, capitals, recorded, tokens, write_sgf
+from hexlit.hex.records.sgf import read_trees, recorded, write_sgf
 
 MOST_STEPS = 200_000
 """Nodes of all lines of a game together, each counted from the root: what is read of one game."""
@@ -51,12 +51,21 @@ def read_variations(lines: Iterable[str], place: Place | None = None) -> Variati
         place: of the game in it; None for the first one.
 
     Raises:
-        RecordError: the game has more variations than are read.
+        RecordError: there is no such game, or it has more variations than are read.
     """
+    start = (place.line, place.column) if place else (0, 0)
+    tree = next((tree for tree in read_trees(lines) if (tree.place.line, tree.place.column) >= start), None)
+    if tree is None or isinstance(tree, RecordError):
+        raise tree or RecordError("variations", "there is no game", place)
     nodes = [Variation(-1, -1)]
     numbers: dict[tuple[int, int], int] = {}
     unread = []
-    for line in _lines(_branches(lines, place)):
+    steps = 0
+    for end in tree.ends():
+        line = tree.line(end)
+        steps += len(line.nodes)
+        if steps > MOST_STEPS:
+            raise RecordError("variations", f"more than are read ({MOST_STEPS:,} moves, those of each line counted)")
         try:
             moves = as_record(recorded(line, parse_point)).moves.tolist()
         except RecordError as error:
@@ -107,48 +116,3 @@ def write_variations(record: GameRecord, nodes: Sequence[Variation]) -> str:
 
 def _step(colour: int, word: str) -> str:
     return f";{'B' if colour == BLACK else 'W'}[{word}]"
-
-
-class _Node(NamedTuple):
-    parent: int
-    properties: list[Property]
-
-
-def _branches(lines: Iterable[str], place: Place | None) -> list[_Node]:
-    """All nodes of a game, parents first."""
-    nodes: list[_Node] = []
-    at, left = -1, list[int]()
-    for kind, text, line, column in tokens(lines):
-        if not left and (kind != "(" or (place is not None and (line, column) < (place.line, place.column))):
-            continue  # before the game
-        if kind == "(":
-            left.append(at)
-        elif kind == ")":
-            at = left.pop()
-            if not left:
-                break
-        elif kind == ";":
-            nodes.append(_Node(at, []))
-            at = len(nodes) - 1
-        elif kind == "name":
-            nodes[at].properties.append(Property(capitals(text), [], Place("", line, column)))
-        elif kind == "value":
-            nodes[at].properties[-1].values.append(text)
-    return nodes
-
-
-def _lines(nodes: Sequence[_Node]) -> Iterator[SgfGame]:
-    """Each line from the root to an end, the main one first."""
-    parents = {node.parent for node in nodes}
-    steps = 0
-    for end in range(len(nodes)):
-        if end in parents:
-            continue
-        line, at = [], end
-        while at >= 0:
-            line.append(nodes[at].properties)
-            at = nodes[at].parent
-        steps += len(line)
-        if steps > MOST_STEPS:
-            raise RecordError("variations", f"more than are read ({MOST_STEPS:,} moves, those of each line counted)")
-        yield SgfGame(line[::-1], Place())

@@ -5,9 +5,18 @@ The first two moves of every game were set, not chosen.
 
 from collections.abc import Iterable, Iterator
 
+from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.records.game import NAMES, RESIGN, Place, RecordedGame, RecordedMove, RecordError, told_by_moves
+from hexlit.hex.records.game import (
+    RESIGN,
+    Place,
+    RecordedGame,
+    RecordedMove,
+    RecordError,
+    read_lines,
+    told_by_moves,
+)
 
 SIZE = 10
 OPENING = 2
@@ -21,33 +30,25 @@ _NAMES = {action: name for name, action in _ACTIONS.items()}
 
 
 def read_wolve(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of `lines`, or the error of a line; empty lines are skipped."""
-    for number, line in enumerate(lines, 1):
-        text = line.strip("\ufeff \t\r\n")
-        if not text:
-            continue
-        try:
-            yield _read_line(text, Place(file, number, 1))
-        except RecordError as error:
-            yield error
+    """The games of `lines`, or the error of a line; see `read_lines`."""
+    return read_lines(lines, file, _read_line)
 
 
 def _read_line(text: str, place: Place) -> RecordedGame:
     if text.startswith(_CONFLICTS):
         raise RecordError("merge-conflict marker", f"{text[:20]}: a merge conflict was never resolved", place)
     *fields, last = text.split(",")
-    moves = []
-    column = 1
+    moves: list[RecordedMove] = []
+    start = 0
     for field in fields:
         colour, _, name = field.partition(" ")
         if colour not in _COLOURS or name not in _ACTIONS:
             message = f"{field[:20]!r} is no move such as 'b a1' on a {SIZE}x{SIZE} board"
-            raise RecordError("not a game", message, Place(place.file, place.line, column))
+            raise RecordError("not a game", message, place.after(start))
         moves.append(RecordedMove(_COLOURS[colour], _ACTIONS[name]))
-        column += len(field) + 1
+        start += len(field) + 1
     if last not in _WINNERS or not moves:
-        message = f"{last[:20]!r} is no winner, which is B or W"
-        raise RecordError("not a game", message, Place(place.file, place.line, column))
+        raise RecordError("not a game", f"{last[:20]!r} is no winner, which is B or W", place.after(start))
     return RecordedGame(SIZE, tuple(moves), winner=_WINNERS[last], opening=OPENING, place=place)
 
 
@@ -55,18 +56,11 @@ def write_wolve(game: RecordedGame) -> str:
     """One line.
 
     Raises:
-        RecordError: the format cannot express this game.
+        UsageError: the format cannot express this game.
     """
     moves = told_by_moves(game)
     resigned = moves[-1].colour if moves and moves[-1].action == RESIGN else 0
     winner = {colour: letter for letter, colour in _WINNERS.items()}.get(game.winner or -resigned)
-    if game.size != SIZE or game.setup or winner is None or not moves:
-        message = f"Wolve's text has {SIZE}x{SIZE} games with moves and a winner, no stones set up"
-        raise RecordError("cannot be written", message, game.place)
-    fields = []
-    for colour, action in moves:
-        if action not in _NAMES:
-            message = f"Wolve's text knows no {NAMES.get(action, 'such move')}"
-            raise RecordError("cannot be written", message, game.place)
-        fields.append(f"{_LETTERS[colour]} {_NAMES[action]}")
-    return ",".join([*fields, winner]) + "\n"
+    if game.size != SIZE or game.setup or winner is None or not moves or any(a not in _NAMES for _, a in moves):
+        raise UsageError(f"Wolve's text has {SIZE}x{SIZE} games of stones and resignations, a winner, and no setup")
+    return ",".join([*(f"{_LETTERS[colour]} {_NAMES[action]}" for colour, action in moves), winner]) + "\n"

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from hexlit.hex.records.game import (
     RecordedMove,
     RecordError,
     as_record,
-    mirrored,
 )
 from hexlit.hex.symmetry import mirror_cell
 
@@ -63,10 +63,20 @@ def essence(game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
 
 
 def kept(form: RecordFormat, game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
-    """`essence` as it comes back from `form`, which may say that it loses how a game ended, and nothing else."""
+    """`essence` as it comes back from `form`, where trmph loses how a game ended, and nothing else is lost."""
     *rest, winner, ending = essence(game)
     given_up = ending in (Ending.RESIGNED, Ending.FORFEITED)
-    return *rest, winner, Ending.UNFINISHED if form.loses_endings and given_up else ending  # type: ignore[return-value]
+    return *rest, winner, Ending.UNFINISHED if form.name == "trmph" and given_up else ending  # type: ignore[return-value]
+
+
+def mirrored(game: RecordedGame) -> RecordedGame:
+    """The same game with rows and columns and the colours exchanged."""
+
+    def turned(moves: tuple[RecordedMove, ...]) -> tuple[RecordedMove, ...]:
+        return tuple(RecordedMove(-c, a if a < 0 else mirror_cell(a, game.size)) for c, a in moves)
+
+    people = replace(game, black=game.white, white=game.black)
+    return replace(people, moves=turned(game.moves), setup=turned(game.setup), winner=-game.winner)
 
 
 @st.composite

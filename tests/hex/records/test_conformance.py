@@ -1,6 +1,6 @@
 """Every format: a game written and read is the same game, or is refused.
 
-The one exception is what `RecordFormat.loses_endings` says of a format."""
+The one exception: trmph loses whether the loser resigned."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The formats that are one line of moves: trmph, HexWorld, Wolve."""
 
-import io
-
 import pytest
 
 from hexlit.hex.geometry import BLACK, WHITE
@@ -19,7 +17,6 @@ from hexlit.hex.records.game import (
     RecordError,
     as_record,
 )
-from hexlit.hex.records.trmph import Repeated, read_trmph
 from tests.hex.records.games import read, sound_games
 
 CHECKED = "#13,g1a7g2b7g3c7g4d7g5e7g6f7g8h7g9i7g10j7g11k7g12l7g13m7g7"
@@ -27,11 +24,6 @@ CHECKED = "#13,g1a7g2b7g3c7g4d7g5e7g6f7g8h7g9i7g10j7g11k7g12l7g13m7g7"
 
 def one(name: str, text: str) -> RecordedGame:
     (game,) = sound_games(FORMATS[name], text)
-    return game
-
-
-def trmph(text: str, repeated: Repeated = Repeated.ERROR) -> RecordedGame | RecordError:
-    (game,) = read_trmph(io.StringIO(text), "f", repeated)
     return game
 
 
@@ -54,21 +46,6 @@ def test_a_file_of_trmph_has_winners_and_comments(line: str, winner: int) -> Non
     assert first.place.line == 4
 
 
-def test_a_repeated_cell_is_an_error_or_the_end_or_a_swap_as_one_asks() -> None:
-    later, at_once = "#5,a2b2a2c3", "#5,a2a2c3b2"
-    for text in (later, at_once):
-        error = trmph(text)
-        assert isinstance(error, RecordError)
-        assert (error.reason, error.place.column) == ("illegal move", 8 if text == later else 6)
-        cut = trmph(text, Repeated.TRUNCATE)
-        assert isinstance(cut, RecordedGame)
-        assert [move.action for move in cut.moves] == ([5, 6] if text == later else [5])
-    swapped = trmph(at_once, Repeated.SWAP)
-    assert isinstance(swapped, RecordedGame)
-    assert as_record(swapped).moves.tolist() == [5, 25, 12, 6]
-    assert isinstance(trmph(later, Repeated.SWAP), RecordError)
-
-
 @pytest.mark.parametrize(
     ("text", "column", "reason"),
     [
@@ -84,7 +61,7 @@ def test_a_repeated_cell_is_an_error_or_the_end_or_a_swap_as_one_asks() -> None:
     ],
 )
 def test_what_is_no_string_of_trmph_is_told_with_its_place(text: str, column: int, reason: str) -> None:
-    error = trmph(text)
+    (error,) = read(FORMATS["trmph"], text)
     assert isinstance(error, RecordError)
     assert (error.place.line, error.place.column, error.reason) == (1, column, reason)
 

@@ -110,7 +110,6 @@ def test_points_are_set_up_one_by_one_and_as_rectangles_and_taken_away() -> None
         ("(;SZ[1])", (1, 1), "from 2 to 26"),
         ("(;SZ[27])", (1, 1), "from 2 to 26"),
         ("(;SZ[x])", (1, 3), "no size"),
-        ("(;SZ[5]SZ[6])", (1, 8), "second size"),
         ("(;GM[1]SZ[19];B[aa])", (1, 3), "not a game of Hex"),
         ("(;SZ[5];\n B[f1])", (2, 2), "no cell"),
         ("(;SZ[5];B[a1];AB[b1])", (1, 15), "after the first move"),
