@@ -54,11 +54,13 @@ def read_htp(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | Re
         prefix = _PREFIX.match(line)
         assert prefix is not None  # it matches the empty text
         answer, command = (form.fullmatch(line, prefix.end()) for form in (_ANSWER, _COMMAND))
+        place = Place(file, number, prefix.end() + 1)
         if answer and (prefix[1] or tag) in logs:
-            logs[prefix[1] or tag].answer(answer[1], (answer[2] or "").lower())
+            logs[prefix[1] or tag].answer(answer[1], (answer[2] or "").lower(), place)
+        elif command and command[1].lower() not in GAME and (prefix[1] or tag) in logs:
+            logs[prefix[1] or tag].waiting = True
         elif command and command[1].lower() in GAME:
             tag = prefix[1] or ""
-            place = Place(file, number, prefix.end() + 1)
             yield from logs.setdefault(tag, _Log()).command(_Command(command[1].lower(), command[2].split(), place))
     for log in logs.values():
         yield from log.end()
@@ -80,6 +82,7 @@ class _Log:
 
     def __init__(self) -> None:
         self.last: _Command | None = None  # its answer may still come
+        self.waiting = False  # for the answer of any command
         self.size = 0
         self.known = False  # whether the open game began with an empty board
         self._begin()
@@ -91,13 +94,16 @@ class _Log:
         self.asked: Place | None = None  # of a genmove without an answer
         self.error: RecordError | None = None
 
-    def answer(self, sign: str, said: str) -> None:
+    def answer(self, sign: str, said: str, place: Place) -> None:
+        if not self.waiting and not self.error:
+            self.error = RecordError("not a game", "an answer, but no command just before it", place)
         if self.last and not self.last.sign:
             self.last.sign, self.last.said = sign, said
+        self.waiting = False
 
     def command(self, command: _Command | None) -> Iterator[RecordedGame | RecordError]:
         """The command before `command` is settled now; the game that it ends, if it begins another."""
-        command, self.last = self.last, command
+        command, self.last, self.waiting = self.last, command, True
         if command is None or command.sign == "?":
             return
         if command.name in STARTS:

@@ -20,7 +20,19 @@ from hexlit.hex.solver.bitboard import STRIDE, pack, transpose
 from hexlit.hex.solver.connection import FULL, SEMI
 from hexlit.hex.solver.moves import edges, fill_in
 from hexlit.hex.solver.solver import ExactSolver
-from hexlit.hex.solver.strategy import AND, BOTTOM, CAPTURED, DEAD, OR, TOP, Answer, Claim, Claims, beside, bits_of
+from hexlit.hex.solver.strategy import (
+    AND,
+    BOTTOM,
+    CAPTURED,
+    DEAD,
+    OR,
+    TOP,
+    Answer,
+    Claims,
+    StrategyClaim,
+    beside,
+    bits_of,
+)
 from hexlit.hex.solver.table import LOST, WON
 
 _COLOURS = {BLACK: "black", WHITE: "white"}
@@ -169,7 +181,7 @@ class Certificate:
                 around = beside(sum(step)) & (own | sum(map(sum, steps[: steps.index(step)])))
                 claim = self.claims.all[number]
                 kind = DEAD if len(step) == 1 else CAPTURED
-                number = self.claims.add(Claim(kind, (number,), step, around, claim.one, claim.other))
+                number = self.claims.add(StrategyClaim(kind, (number,), step, around, claim.one, claim.other))
         return number
 
     def _dead(self, cell: int, own: int, empty: int) -> bool:

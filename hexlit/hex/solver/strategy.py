@@ -37,7 +37,7 @@ Answer = tuple[int, int]
 """A cell, as a bit, and the number of the claim that holds with a stone there."""
 
 
-class Claim(NamedTuple):
+class StrategyClaim(NamedTuple):
     """Two ends are connected although the other side moves next."""
 
     kind: str
@@ -72,7 +72,7 @@ class Claims:
     """Claims on a `size`×`size` board, each once; those of virtual connections are made here."""
 
     def __init__(self, size: int) -> None:
-        self.all: list[Claim] = []
+        self.all: list[StrategyClaim] = []
         self.carriers: list[int] = []
         """Of each claim."""
         self.needed: list[int] = []
@@ -80,10 +80,10 @@ class Claims:
         sides = edges(size)
         self._rows = {TOP: int(sides.top), BOTTOM: int(sides.bottom)}
         self._room = new_connections(size)
-        self._numbers: dict[Claim, int] = {}
+        self._numbers: dict[StrategyClaim, int] = {}
         self._links: dict[tuple[int, int, int, int], int | None] = {}
 
-    def add(self, claim: Claim) -> int:
+    def add(self, claim: StrategyClaim) -> int:
         """The number of a claim whose parts are here."""
         number = self._numbers.setdefault(claim, len(self.all))
         if number == len(self.all):
@@ -104,7 +104,7 @@ class Claims:
         """The OR of answers; stones `around` make cells dead."""
         cells, parts = zip(*answers, strict=True)
         one, other = map(_union, zip(*map(self._ends, parts), strict=True))
-        return self.add(Claim(OR, parts, cells, around, one, other, kills))
+        return self.add(StrategyClaim(OR, parts, cells, around, one, other, kills))
 
     def connect(self, own: int, empty: int) -> tuple[int, int, int]:
         """The virtual connection from edge to edge: FULL, SEMI or NOTHING, its carrier, and the cells of all semis."""
@@ -201,7 +201,7 @@ class Claims:
         stones &= CELLS & ~(one | other)
         if len(parts) == 1 and not stones and ends[0] == (one, other):
             return parts[0]
-        return self.add(Claim(AND, tuple(parts), (), stones, one, other))
+        return self.add(StrategyClaim(AND, tuple(parts), (), stones, one, other))
 
     def _paths(self, own: int, starts: int, end: int) -> int:
         """Ways over stones from each of `starts` to an end."""

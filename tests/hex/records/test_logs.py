@@ -43,6 +43,7 @@ LOGS = {
     "nothing played": ("boardsize 5\nclear_board\nname\n= x\nshowboard\n", []),
     "no size": ("play b a1\n", ["f:1:1: play, but no boardsize"]),
     "lost answer": ("boardsize 5\n=\ngenmove b\ngenmove w\n= a1\n", ["f:3:1: genmove has no answer"]),
+    "answers at the end": ("boardsize 5\nplay b a1\nplay w b1\n=\n=\n? taken\n", ["f:5:1: an answer, but no"]),
     "missing answer": ("boardsize 5\ngenmove b\nplay w b1\n", ["f:2:1: genmove has no answer"]),
     "loadsgf": ("boardsize 5\nloadsgf x.sgf\nplay b a1\nclear_board\nplay b a2\n", ["f:3:1: play, but no", "b a2"]),
     "no cell": ("boardsize 5\nplay b f1\n", ["f:2:1: 'f1' is no cell"]),
