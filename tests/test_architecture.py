@@ -74,7 +74,7 @@ CODE_LINES = {
     "commands": 3400,
     "tuning": 2599,
     "reporting": 2597,
-    "hex": 3746,
+    "hex": 3748,
     "selfplay": 2298,
     "tasks": 2299,
     "arena": 2294,

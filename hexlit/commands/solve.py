@@ -1,4 +1,4 @@
-"""`hexlit solve`: the exact winner of a position with best play and every winning move, or the map of all openings."""
+"""`hexlit solve`: the exact winner of a position and every winning move, the map of all openings, or a proof."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -114,8 +114,8 @@ def certify(position: "GameBoard | Position", settings: SolveConfig, path: Path)
 
     solver = new_solver(position.size, settings)
     proof = Certificate(solver, position.cells, position.to_move)
-    with_progress(proof.prove, lambda: (f"proving · {solver.nodes:,} nodes · {len(proof.claims.all):,} claims", 0.0))
     path.parent.mkdir(parents=True, exist_ok=True)
+    with_progress(proof.prove, lambda: (f"proving · {solver.nodes:,} nodes · {len(proof.claims.all):,} claims", 0.0))
     answer = {"winner": _NAMES[proof.winner], "first": proof.first, "claims": proof.write(path)}
     print(json.dumps(answer) if settings.json else "{winner} wins: {claims:,} claims in {0}".format(path, **answer))
 

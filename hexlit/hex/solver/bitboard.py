@@ -18,6 +18,8 @@ from hexlit.hex.jit import inline, uncounted_kernel
 Words = npt.NDArray[np.uint64]
 
 STRIDE = 8  # bits per row
+RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
+"""Steps (rows, columns) to the neighbours of a cell, in order around it."""
 MAX_SIZE = 8  # rows and columns that fit into 64 bits
 
 ZERO = np.uint64(0)

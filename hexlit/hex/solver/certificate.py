@@ -16,7 +16,7 @@ from hexlit.files import replacing
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.solver.bitboard import STRIDE, pack, transpose
+from hexlit.hex.solver.bitboard import RING, STRIDE, pack, transpose
 from hexlit.hex.solver.connection import FULL, SEMI
 from hexlit.hex.solver.moves import edges, fill_in
 from hexlit.hex.solver.solver import ExactSolver
@@ -37,7 +37,6 @@ from hexlit.hex.solver.table import LOST, WON
 
 _COLOURS = {BLACK: "black", WHITE: "white"}
 _EDGES = {BLACK: ("top", "bottom"), WHITE: ("left", "right")}
-_RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))  # steps to the neighbours of a cell, in order
 
 
 @cache
@@ -189,7 +188,7 @@ class Certificate:
         row, column = divmod(cell.bit_length() - 1, STRIDE)
         size = self._solver.size
         ring: list[int] = []
-        for down, right in _RING:
+        for down, right in RING:
             r, c = row + down, column + right
             if not 0 <= r < size:
                 ring.append(1 if 0 <= c < size else ring[-1])

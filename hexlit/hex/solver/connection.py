@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, STRIDE, ZERO, Words, count, flood, index, lowest, neighbours
+from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, RING, STRIDE, ZERO, Words, count, flood, index, lowest, neighbours
 
 Counts = npt.NDArray[np.int64]
 
@@ -98,7 +98,7 @@ def new_connections(size: int) -> Connections:
     links.bridge_to[:] = -1
     on_board = {(row, column): row * STRIDE + column for row in range(size) for column in range(size)}
     for (row, column), cell in on_board.items():
-        for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0), (-1, 1), (1, -1)):
+        for down, right in RING:
             other = on_board.get((row + down, column + right))
             links.beside[cell] |= ZERO if other is None else ONE << np.uint64(other)
         for i, ((down, right), over) in enumerate(_BRIDGES):

@@ -20,6 +20,7 @@ from hexlit.hex.solver.bitboard import (
     NOT_FIRST_COLUMN,
     NOT_LAST_COLUMN,
     ONE,
+    RING,
     STRIDE,
     ZERO,
     flood,
@@ -33,8 +34,7 @@ _FAR = 7  # distances are counted up to here
 
 _SEVEN, _EIGHT = np.uint64(STRIDE - 1), np.uint64(STRIDE)
 
-# Steps (rows, columns) to the neighbours of a cell in order, and to the ends of its bridges.
-_RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
+# Steps to the ends of the bridges of a cell, in order.
 _BRIDGES = ((-1, 2), (-2, 1), (-1, -1), (1, -2), (2, -1), (1, 1))
 _CELLS = MAX_SIZE * MAX_SIZE
 _OWN_SIDE, _OTHER_SIDE = _CELLS, _CELLS + 1  # beyond the edges; a corner counts as the mover's
@@ -98,7 +98,7 @@ def new_ordering(size: int) -> Ordering:
     """For a `size`×`size` board."""
     room: Ordering = np.zeros(1, ORDERING)[0]
     for row, column in np.ndindex(size, size):
-        for i, (down, right) in enumerate(_RING + _BRIDGES):
+        for i, (down, right) in enumerate(RING + _BRIDGES):
             r, c = row + down, column + right
             inside = 0 <= r < size and 0 <= c < size
             beyond = _OTHER_SIDE if 0 <= r < size else _OWN_SIDE

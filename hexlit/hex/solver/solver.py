@@ -185,7 +185,7 @@ class ExactSolver:
             work.nodes[1] = nodes
 
     def prove(self, own: np.uint64, opp: np.uint64) -> Knowledge:
-        """Knowledge of a position given as words, with the present node limit; the table grows on the way."""
+        """Knowledge of a position, `own` the mover's words, within the present node limit; the table may grow."""
         alone = True
         while True:
             rows, judged = len(self._works[0].table.positions), self.nodes

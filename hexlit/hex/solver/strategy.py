@@ -25,12 +25,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexlit.hex.solver.bitboard import NOT_FIRST_COLUMN, NOT_LAST_COLUMN
 from hexlit.hex.solver.connection import FULL, connect, new_connections
 from hexlit.hex.solver.moves import edges
 
 TOP, BOTTOM = 1 << 64, 1 << 65
 """The edges, as bits beside the 64 of the cells."""
 CELLS = TOP - 1
+_NOT_FIRST_COLUMN, _NOT_LAST_COLUMN = int(NOT_FIRST_COLUMN), int(NOT_LAST_COLUMN)
 AND, OR, DEAD, CAPTURED = "and", "or", "dead", "captured"
 
 Answer = tuple[int, int]
@@ -64,7 +66,7 @@ def bits_of(word: int) -> Iterator[int]:
 
 def beside(cells: int) -> int:
     """The cells beside some; may reach outside a board smaller than 8×8."""
-    east, west = cells & 0x7F7F7F7F7F7F7F7F, cells & 0xFEFEFEFEFEFEFEFE
+    east, west = cells & _NOT_LAST_COLUMN, cells & _NOT_FIRST_COLUMN
     return (cells << 8 | cells >> 8 | east << 1 | east >> 7 | west >> 1 | west << 7) & CELLS
 
 
