@@ -28,7 +28,7 @@ class DeviceProfile:
     device: torch.device
     """The device; with its index if it is cuda."""
 
-    devices: int | list[int]
+    devices: int | list[int] = field(hash=False)
     """Lightning's `devices` argument."""
 
     precision: str

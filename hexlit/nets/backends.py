@@ -1,7 +1,6 @@
 """Backends for a network of fixed batch and board size: on the host, or on a device with one copy each way."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Protocol
 
@@ -96,27 +95,6 @@ class HostRun:
         logits = masked_logits(logits[:, : policy.shape[1]], seen)
         torch.softmax(logits, 1, out=torch.from_numpy(policy))
         torch.tanh(value_logit.float(), out=torch.from_numpy(value))
-
-
-class OneThread:
-    """Evaluates every call in its own thread, from the first one, which compiles.
-
-    On cuda `torch.compile` records CUDA graphs (`reduce-overhead`) that belong to the thread which recorded them.
-    Self-play evaluates in another thread than the one that built the evaluator, and in a new one in every round.
-    """
-
-    def __init__(self, run: Run) -> None:
-        """`run` has not been called yet."""
-        self._run = run
-        self._thread = ThreadPoolExecutor(1, "compiled network")
-
-    def __call__(self, planes: Planes, policy: Floats, value: Floats) -> None:
-        """As `NetworkEvaluator.evaluate`."""
-        self._thread.submit(self._evaluate, planes, policy, value).result()
-
-    @torch.inference_mode()
-    def _evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
-        self._run(planes, policy, value)  # the mode belongs to the thread, too
 
 
 class DeviceRun:

@@ -12,7 +12,7 @@ from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES, blank_planes
-from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, OneThread, Planes, Run, TwinForward
+from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, Planes, Run, TwinForward
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
 from hexlit.nets.fused import FusedForward
@@ -181,20 +181,16 @@ class NetworkEvaluator:
             from hexlit.nets.winograd.forward import WinogradForward
 
             return WinogradForward(net, self.size, batch, profile.threads)
-        mode = ""
-        if backend == "compile":
-            mode = "reduce-overhead" if profile.device.type == "cuda" else "default"
+        mode = "default" if backend == "compile" else ""
         return TwinForward(net, profile.device, dtype, profile.channels_last, mode)
 
     def _make_run(self, forward: Forward) -> Run:
         device = self.profile.device
-        run: Run
         if device.type == "cpu":
-            run = HostRun(forward)
-        else:
-            shape = self._rows, *self._planes_shape[1:]
-            run = DeviceRun(forward, device, shape, self.actions, graph=self.backend == "graph")
-        return OneThread(run) if self.backend == "compile" else run
+            return HostRun(forward)
+        # Graphs of `torch.compile` itself (`reduce-overhead`) serve only the thread that compiled first.
+        graph = device.type == "cuda" and self.backend in ("graph", "compile")
+        return DeviceRun(forward, device, (self._rows, *self._planes_shape[1:]), self.actions, graph)
 
 
 def _short(error: Exception, most: int) -> str:

@@ -1,5 +1,6 @@
 """A run's settings on each device."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numba
@@ -106,6 +107,7 @@ def test_what_an_nvidia_card_gets_by_default(has_bf16: bool, monkeypatch: pytest
     made = profile_on(CUDA, monkeypatch)
     precision = "bf16-mixed" if has_bf16 else "16-mixed"
     assert (made.device.type, made.precision, made.devices) == ("cuda", precision, [0])
+    assert {made, replace(made)} == {made}  # the bench measures equal ones once
     assert made.fused_optimizer is has_bf16
     assert (made.pin_memory, made.channels_last, made.compile, made.inference) == (True, True, False, "graph")
     assert made.cudnn_benchmark is True
