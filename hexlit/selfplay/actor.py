@@ -81,6 +81,8 @@ class GamesSettings:
     """Parallel games of all parts together."""
     seed: int
     swap: bool = False
+    first_game: int = 0
+    """Number of the first game; it tells apart the games of several boards."""
     groups: int = 1
     """Groups of the part's games that alternate: a call of the evaluator takes one of them, of `rows_of` games."""
     part: int = 0
@@ -185,7 +187,7 @@ class SelfPlay:
         self._rows = rows_of(settings.games, parts, groups)
         self._groups = [self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)]
         for slot, game_id in enumerate(slots):
-            self._start(slot, game_id, 0)
+            self._start(slot, settings.first_game + game_id, 0)
 
     def play(
         self,

@@ -8,9 +8,9 @@ import contextlib
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from multiprocessing.connection import Connection, wait
@@ -55,6 +55,8 @@ class RoundRequest:
     """Gets the games as they end, with the counts so far."""
     deadline: float | None = None
     """Time on `time.monotonic()`, which all processes of a machine share, when the round is cut short. None: never."""
+    size: int | None = None
+    """Rows of the board: those of the player, or of its `smaller`. None: its own."""
     past: PastPositions | None = None
     """Positions to be searched again."""
     on_targets: Callable[[NewTargets], None] = unheard
@@ -78,12 +80,19 @@ class PlayerSettings:
     """Makes the evaluator's host, in the process that plays."""
     hosts: tuple[Callable[[], NetworkHost], ...] = ()
     """Makers for the processes that play, in turn, if they differ: each may have another device."""
+    smaller: "Mapping[int, PlayerSettings]" = field(default_factory=dict)
+    """Of the games on smaller boards, by their rows."""
 
     def cut(self, count: int) -> "list[PlayerSettings]":
         """The settings of `count` processes; if these games are one part of several, each is a part of that part."""
         own, makers = self.settings, self.hosts or (self.make_host,)
+        smaller = {size: place.cut(count) for size, place in self.smaller.items()}
         return [
-            PlayerSettings(replace(own, part=count * own.part + number, parts=count * own.parts), maker)
+            PlayerSettings(
+                replace(own, part=count * own.part + number, parts=count * own.parts),
+                maker,
+                smaller={size: parts[number] for size, parts in smaller.items()},
+            )
             for number, maker in zip(range(count), makers * count, strict=False)
         ]
 
@@ -130,8 +139,9 @@ class LocalPlayer:
 
     def __init__(self, place: PlayerSettings) -> None:
         """Set up the games of `place`."""
-        self._settings = place.settings
+        self._place, self._settings = place, place.settings
         self._host = place.make_host()  # first, for it sets the number of threads
+        self._smaller: dict[int, LocalPlayer] = {}
 
     @cached_property
     def games(self) -> SelfPlay:
@@ -144,6 +154,8 @@ class LocalPlayer:
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
         """See `SelfPlayer`."""
+        if request.size not in (None, self._settings.size):
+            return self._on(request.size).play(replace(request, size=None))
         evaluator, own = self._host.refreshed(request.weights), self._settings
         counts = self.games.play(
             evaluator,
@@ -162,12 +174,23 @@ class LocalPlayer:
         raise NotImplementedError
 
     def snapshot(self) -> list[Snapshot]:
-        """See `SelfPlayer`."""
-        return [self.games.snapshot()]
+        """See `SelfPlayer`. Names of the games on a smaller board begin with its rows."""
+        parts = {f"{size}/": player.games.snapshot() for size, player in self._smaller.items()}
+        smaller = {place + name: array for place, part in parts.items() for name, array in part.items()}
+        return [self.games.snapshot() | smaller]
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `SelfPlayer`."""
+        for size in {int(name.partition("/")[0]) for name in snapshots[0] if "/" in name}:
+            there = [{name: one[f"{size}/{name}"] for name in one if "/" not in name} for one in snapshots]
+            self._on(size).restore(there)
         self.games.restore(self._settings.of_part(snapshots))
+
+    def _on(self, size: int) -> "LocalPlayer":
+        """The player on the smaller board, made when it first plays."""
+        if size not in self._smaller:
+            self._smaller[size] = LocalPlayer(self._place.smaller[size])
+        return self._smaller[size]
 
     def cpu_seconds(self) -> float:
         """See `SelfPlayer`."""

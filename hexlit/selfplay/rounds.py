@@ -39,6 +39,8 @@ class RoundState(NamedTuple):
 class _Round:
     begun: Begun
     past: PastPositions | None = None
+    number: int = 0
+    """Epoch that it is for."""
     counts: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     records: list[GameRecord] = field(default_factory=list)
     targets: list[NewTargets] = field(default_factory=list)
@@ -64,11 +66,13 @@ class SelfPlayRounds:
         ahead: int,
         deadline: float | None = None,
         gather: Callable[[Any], list[Any]] = lambda own: [own],
+        board_of: Callable[[int], int | None] = lambda epoch: None,
     ) -> None:
-        """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none begins ahead.
+        """Rounds by `player`, each on the board of its epoch, `board_of(epoch)`.
 
-        Several processes that play rounds together get all games of all of them; `gather(own)` gives the values of all
-        processes, in their order. One of them has the `store`.
+        After `deadline` (on `time.monotonic()`) they are cut short, and none begins ahead. Several processes that play
+        rounds together get all games of all of them; `gather(own)` gives the values of all processes, in their order.
+        One of them has the `store`.
         """
         self.player = player
         self.store = store
@@ -76,6 +80,7 @@ class SelfPlayRounds:
         self._ahead = ahead
         self._deadline = deadline
         self._gather = gather
+        self._board_of = board_of
         self._queue: deque[_Round] = deque()
         self._in_progress: list[Snapshot] = []
         # Background rounds bring games while those of this round become a part of the store.
@@ -95,6 +100,7 @@ class SelfPlayRounds:
         included, takes `past`.
         """
         current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
+        current.number = network_version
         if current.ended is None:
             current.past = past
             current.counts = self.player.play(self._request(current, show))
@@ -122,13 +128,14 @@ class SelfPlayRounds:
         """Begin as many rounds as self-play may be ahead, with these weights; they search `past` positions again."""
         if not self._ahead or (self._deadline is not None and time.monotonic() >= self._deadline):
             return
-        for waiting in self._queue:  # of a run that was resumed
-            self._begin(waiting)
         while len(self._queue) < self._ahead:
             if not self._queue:
                 self._in_progress = self.player.snapshot()
             self._queue.append(_Round(Begun(weights, network_version), past))
-            self._begin(self._queue[-1])
+        for number, waiting in enumerate(self._queue, network_version + 1):
+            waiting.number = number
+            if waiting.ended is None:  # new, or of a run that was resumed
+                waiting.ended = self.player.start_async(self._request(waiting, lambda _: None))
 
     def state(self) -> RoundState:
         """The state before the next round."""
@@ -147,10 +154,6 @@ class SelfPlayRounds:
         if self.store is not None:
             self.store.close()
 
-    def _begin(self, current: _Round) -> None:
-        if current.ended is None:
-            current.ended = self.player.start_async(self._request(current, lambda _: None))
-
     def _request(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> RoundRequest:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
             if self.store is not None:
@@ -166,6 +169,7 @@ class SelfPlayRounds:
             current.begun.network_version,
             on_games=on_games,
             deadline=self._deadline,
+            size=self._board_of(current.number),
             past=current.past,
             on_targets=current.targets.append,
         )

@@ -170,8 +170,8 @@ class EvaluationPhase(L.Callback):
 
     def is_due(self, trainer: L.Trainer) -> bool:
         """Whether the epoch that ends now is measured."""
-        every = self.measured.every_epochs
-        return every > 0 and (is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
+        every, done = self.measured.every_epochs, trainer.current_epoch + 1
+        return every > 0 and (is_last(trainer) or (done > self.measured.begin_after and done % every == 0))
 
     def finish(self, epochs: int, *, restored: bool) -> None:
         """Measure the result of a fit of `epochs` epochs: after weights were restored, or after an untimely kill."""

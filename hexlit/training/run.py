@@ -284,12 +284,11 @@ class Cost(L.Callback):
         This session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
         continued after their last checkpoint. The rows of `clock` are up to date whenever a checkpoint has the time.
         """
-        self.forward_flops, self.training_flops = task.forward_flops(), task.training_flops()
-        self._evaluations = task.forward_passes
+        self._task = task
         self._settle = clock.settle
         self._started = started
         self._earlier = earlier
-        self._examples = 0
+        self._training = 0
 
     @property
     def seconds(self) -> float:
@@ -299,13 +298,13 @@ class Cost(L.Callback):
     @property
     def flops(self) -> int:
         """Operations so far."""
-        return self.forward_flops * self._evaluations() + self.training_flops * TRAINING_PASSES * self._examples
+        return self._task.data_flops() + self._training
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """A step is done."""
-        self._examples += whole_size(pl_module, batch)
+        self._training += whole_size(pl_module, batch) * TRAINING_PASSES * self._task.training_flops()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log what the run has cost so far."""
@@ -313,10 +312,11 @@ class Cost(L.Callback):
 
     def state_dict(self) -> dict[str, Any]:
         self._settle()
-        return {"examples": self._examples, "seconds": self.seconds}
+        return {"training": self._training, "seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._examples = state_dict["examples"]
+        examples = state_dict.get("examples", 0)  # of 0.2
+        self._training = state_dict.get("training", examples * TRAINING_PASSES * self._task.training_flops())
         self._earlier = max(self._earlier, state_dict.get("seconds", 0.0))  # 0.2 has it elsewhere, and in phases.csv
 
 

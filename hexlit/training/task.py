@@ -61,6 +61,8 @@ class Evaluation:
     """Thresholds that prove the aim when all are reached, and then end the run. None: nothing ends it."""
     in_a_row: int = 1
     """Successful evaluations in a row that the proof needs."""
+    begin_after: int = 0
+    """Epochs without any evaluation at the beginning."""
 
 
 class Task(ABC):
@@ -96,7 +98,7 @@ class Task(ABC):
         """Floating-point operations of one example's forward pass."""
 
     def training_flops(self) -> int:
-        """Operations of one example's forward pass in training, where the network computes more than in evaluation."""
+        """Those of an example in training at this time, where the network may compute more than in evaluation."""
         return self.forward_flops()
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
@@ -126,8 +128,8 @@ class Task(ABC):
         """Numbers of the data to log after every epoch, by prefix and name."""
         return {}
 
-    def forward_passes(self) -> int:
-        """Examples that went through the network so far for making data."""
+    def data_flops(self) -> int:
+        """Operations of the network so far for making data."""
         return 0
 
     def cpu_seconds(self) -> float:

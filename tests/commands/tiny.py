@@ -15,7 +15,7 @@ TINY = [
     *("selfplay.games=8", "selfplay.workers=0", "data.reuse=2", "data.window=70", "trainer.max_epochs=2"),
     *("trainer.ema_decay=0", "optimizer.final_lr_share=0.05", "optimizer.decay_share=1"),
     *("evaluation.simulations=8", "evaluation.positions=20", "evaluation.quick_positions=10"),
-    *("evaluation.game_positions=20", "evaluation.every_epochs=1"),
+    *("evaluation.game_positions=20", "evaluation.every_epochs=1", "evaluation.begin_after=0"),
 ]
 
 

@@ -19,9 +19,7 @@ def cost_of(
     forward: int, evaluations: Callable[[], int], training: int | None = None, ago: float = 0.0, earlier: float = 0.0
 ) -> Cost:
     started = time.monotonic() - ago
-    work: Any = SimpleNamespace(
-        forward_flops=lambda: forward, training_flops=lambda: training or forward, forward_passes=evaluations
-    )
+    work: Any = SimpleNamespace(training_flops=lambda: training or forward, data_flops=lambda: forward * evaluations())
     return Cost(work, PhaseClock(None), started, earlier)
 
 

@@ -40,8 +40,11 @@ class HexDataModule(L.LightningDataModule):
     busy_beside: int = 0
     """Processes that make the data while the network trains."""
 
-    totals: Mapping[str, int] = MappingProxyType({"evaluations": 0})
-    """Counts of the whole run; `evaluations` are those of the network for making the data."""
+    size: int
+    """Rows of the boards that the network learns from at this time."""
+
+    evaluations: Mapping[int, int] = MappingProxyType({})
+    """Positions that the network evaluated for making the data, by rows of their board."""
 
     def prepare(self) -> None:
         """Compile the code that makes the data, or load it."""
@@ -86,7 +89,7 @@ class GamesDataModule(HexDataModule):
             UsageError: there is no training game, or no validation game.
         """
         super().__init__()
-        data = config.data
+        data, self.size = config.data, config.board
         assert data.path is not None
         self.path, cache = Path(data.path), cache or cache_folder() / "games"
         rules: dict[str, Any] = {"size": config.board, "swap": config.swap, "claimed_results": data.claimed_results}

@@ -55,8 +55,7 @@ class HexModule(TrainedModule):
         super().__init__(net, config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
         self.kernels = ("torch",) if training_obstacle() else ("torch", "winograd")
-        self.size = config.board
-        self.actions = config.board**2 + config.swap
+        self.size, self.swap = config.board, config.swap
         self.policy_weight = config.policy_weight
         self.value_weight = config.value_weight
         self._judged: list[tuple[Tensor, Tensor]] = []
@@ -86,7 +85,8 @@ class HexModule(TrainedModule):
 
     def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
         planes, policy, value, *replies = batch
-        logits = masked_logits(output.policy_logits[:, : self.actions].float(), planes)
+        actions = policy.shape[1]
+        logits = masked_logits(output.policy_logits[:, :actions].float(), planes)
         policy_loss = functional.cross_entropy(logits, policy)
         # value = tanh(x) is the same as a winning probability of sigmoid(2 x) for the mover.
         value_logit = output.value_logit.float()
@@ -95,7 +95,7 @@ class HexModule(TrainedModule):
         comparable = COMPARABLE_POLICY_WEIGHT * policy_loss.detach() + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
         losses = {"policy_loss": policy_loss, "value_loss": value_loss}
         for name, every in output.auxiliary.items():
-            own = every[:, : self.actions]
+            own = every[:, :actions]
             target_loss = reply_loss(own, planes, *replies) if name == REPLY else soft_loss(own, planes, policy)
             loss = loss + self.auxiliary[name] * target_loss
             losses[f"{name}_loss"] = target_loss
@@ -105,8 +105,8 @@ class HexModule(TrainedModule):
         """Shares of the positions whose move is the policy's most likely one, and one of its five most likely."""
         planes, policy, value, *_ = batch
         self._judged.append((output.value.float(), value))
-        logits = masked_logits(output.policy_logits[:, : self.actions], planes)
-        hits = logits.topk(min(5, self.actions)).indices == policy.argmax(1, keepdim=True)
+        logits = masked_logits(output.policy_logits[:, : policy.shape[1]], planes)
+        hits = logits.topk(min(5, policy.shape[1])).indices == policy.argmax(1, keepdim=True)
         return {"top1_accuracy": hits[:, 0].float().mean(), "top5_accuracy": hits.any(1).float().mean()}
 
     def on_validation_epoch_end(self) -> None:
@@ -121,7 +121,8 @@ class HexModule(TrainedModule):
     def example_batch(self, count: int) -> Positions:
         """Empty boards."""
         planes = torch.zeros(count, PLANES, self.size, self.size, dtype=torch.int8, device=self.device)
-        policy = torch.full((count, self.actions), 1 / self.actions, device=self.device)
+        actions = self.size**2 + self.swap
+        policy = torch.full((count, actions), 1 / actions, device=self.device)
         value = torch.zeros(count, device=self.device)
         return (planes, policy, value, policy) if REPLY in self.auxiliary else (planes, policy, value)
 

@@ -65,6 +65,7 @@ class SelfPlayDataModule(HexDataModule):
         super().__init__()
         self.config = config.selfplay
         self.replay = replay = config.data
+        self.board_of = config.board_of
         self.seed = config.seed
         self.profile = session.profile
         self.clock = session.clock
@@ -80,15 +81,25 @@ class SelfPlayDataModule(HexDataModule):
             ahead=self.players.placement.ahead,
             deadline=session.deadline,
             gather=all_gather,
+            board_of=config.board_of,
         )
         shares = {name: getattr(replay, name) for name in SHARES}
         window = WindowSettings(capacity=replay.window, replies=REPLY in config.auxiliary, **shares)
-        self.window = ReplayWindow(config.board, config.swap, window)
+        self.size = config.board
+        self.windows = {
+            size: ReplayWindow(size, config.swap, window) for size in (*replay.smaller_boards, config.board)
+        }
+        self.evaluations: dict[int, int] = dict.fromkeys(self.windows, 0)
         self.others = others
         self.totals = dict.fromkeys(COUNTS, 0)
         self._latest = SelfPlayCounts()
         self._behind: list[int] = []
         self._records: list[GameRecord] = []
+
+    @property
+    def window(self) -> ReplayWindow:
+        """The games on the board of this epoch."""
+        return self.windows[self.size]
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Play an epoch's games; then batches from the window, in proportion to the new positions."""
@@ -97,6 +108,7 @@ class SelfPlayDataModule(HexDataModule):
         if self.trainer.should_stop or epoch >= last:  # Lightning asks once more, and reads nothing
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
             return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
+        self.size = self.board_of(epoch)
         with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < last:
@@ -125,9 +137,10 @@ class SelfPlayDataModule(HexDataModule):
         self.rounds.close()
 
     def some_planes(self, count: int) -> np.ndarray[Any, Any]:
-        count = min(count, len(self.window))
-        epoch = self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0) if count else None
-        return blank_planes(0, self.window.size) if epoch is None else epoch[0].planes
+        *_, (size, window) = self.windows.items()  # of the board of the run
+        count = min(count, len(window))
+        epoch = window.epoch(batch=count, steps=1, seed=self.seed, epoch=0) if count else None
+        return blank_planes(0, size) if epoch is None else epoch[0].planes
 
     def some_games(self, count: int) -> list[GameRecord]:
         return self._records[-count:]
@@ -146,6 +159,7 @@ class SelfPlayDataModule(HexDataModule):
         behind = self._behind
         late = {"versions_behind": fmean(behind), "versions_behind_max": max(behind)} if behind else {}
         return {
+            "board": self.size,
             "games": self.totals["games"],
             "positions": self.totals["positions"],
             "window": len(self.window),
@@ -168,6 +182,7 @@ class SelfPlayDataModule(HexDataModule):
         self._records = list(records)[-SHOWN_GAMES:] or self._records
         self._behind = [epoch - record.network_version for record in records]
         self.totals = {name: total + getattr(counts, name) for name, total in self.totals.items()}
+        self.evaluations[self.size] += counts.evaluations
         self._latest = counts
         return counts
 
@@ -190,8 +205,9 @@ class SelfPlayDataModule(HexDataModule):
         return {
             "in_progress": [as_tensors(part) for part in in_progress],
             "ahead": [{"weights": as_tensors(one.weights), "network_version": one.network_version} for one in begun],
-            "window": torch.tensor(self.window.game_ids, dtype=torch.int64),
+            "window": torch.tensor([game for one in self.windows.values() for game in one.game_ids], dtype=torch.int64),
             "renewed": None if renewed is None else as_tensors(renewed._asdict()),
+            "boards": self.evaluations,
             **self.totals,
         }
 
@@ -205,7 +221,10 @@ class SelfPlayDataModule(HexDataModule):
         self.rounds.restore(RoundState(in_progress, begun))
         self.totals = {name: state_dict[name] for name in COUNTS}
         records = [] if self.store is None else self.store.find(state_dict["window"].tolist())
-        self.window.extend(broadcast(records))
+        records = broadcast(records)
+        for size, window in self.windows.items():
+            window.extend(record for record in records if record.size == size)
+        self.evaluations = state_dict.get("boards", {self.size: self.totals["evaluations"]})
         if state_dict["renewed"] is not None:
             self.window.renew(NewTargets(**as_arrays(state_dict["renewed"])))
 

@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -121,6 +122,7 @@ class HexTask(ShownTask):
         use_threads(profile.threads)
         profile.apply()
         self.session = session
+        self._flops = cache(partial(forward_flops, config.net))
         self.module = HexModule(config, profile)
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
@@ -132,10 +134,13 @@ class HexTask(ShownTask):
         self._host = EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=batch, profile=profile)
 
     def forward_flops(self) -> int:
-        return forward_flops(self.config.net, self.config.board)
+        return self._flops(self.config.board)
 
     def training_flops(self) -> int:
-        return forward_flops(self.config.net, self.config.board, list(self.config.auxiliary))
+        return self._flops(self.data.size, tuple(self.config.auxiliary))
+
+    def data_flops(self) -> int:
+        return sum(count * self._flops(size) for size, count in self.data.evaluations.items())
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self.config
@@ -154,7 +159,8 @@ class HexTask(ShownTask):
         config, least = self.config.evaluation, self._strength.least()
         if config.proof.enabled and least is None:
             log.info("this run does all its epochs: without solved openings or evaluations, nothing can prove it")
-        return Evaluation("strength", self._measure, config.every_epochs, least, config.proof.evaluations)
+        how = least, config.proof.evaluations, config.begin_after
+        return Evaluation("strength", self._measure, config.every_epochs, *how)
 
     def _measure(self, final: bool) -> Mapping[str, Any]:
         evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
@@ -207,9 +213,6 @@ class HexTask(ShownTask):
         if config.init_from is not None:
             files.append(checkpoint_files(network_file(config.init_from, "init_from")))
         return files
-
-    def forward_passes(self) -> int:
-        return self.data.totals["evaluations"]
 
     def cpu_seconds(self) -> float:
         return self.data.cpu_seconds()
