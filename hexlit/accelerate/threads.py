@@ -39,9 +39,9 @@ def ways_of_step(most: int, kernels: Sequence[str], *, fixed: bool) -> dict[str,
 
 
 def worth_measuring(step: Callable[[int], object], most: int) -> int:
-    """Examples, up to `most`, that `step` needs some time for, so that measuring it tells of larger batches."""
+    """Examples, up to `most`, for which `step` takes a third of a second: fewer say little of two threads."""
     count, seconds = min(16, most), 0.0
-    while count < most and seconds < 0.05:
+    while count < most and seconds < 0.3:
         count, started = min(2 * count, most), time.process_time()
         step(count)
         seconds = time.process_time() - started
