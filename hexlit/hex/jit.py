@@ -172,12 +172,13 @@ def use_threads(count: int) -> None:
     numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
 
 
-def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None) -> list[T]:
+def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None, least: int = 1) -> list[T]:
     """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what each call returned.
 
-    The number of threads is `threads`, or the caller's `numba.set_num_threads`. One thread is a plain call.
+    The number of threads is `threads`, or the caller's `numba.set_num_threads`; fewer where a slice would have less
+    than `least` of the range. One thread is a plain call.
     """
-    threads = max(1, min(numba.get_num_threads() if threads is None else threads, count))
+    threads = max(1, min(numba.get_num_threads() if threads is None else threads, count // least))
     if threads == 1:
         return [work(0, count)]
     bounds = [count * thread // threads for thread in range(threads + 1)]

@@ -26,6 +26,9 @@ _DECIDED = 0.9
 _EQUAL, _EQUAL_VISITS = 0.02, 0.25
 """Largest difference of values, and least share of the most visits, of moves that count as equally good."""
 
+GAMES_A_THREAD = 128
+"""Fewest games that a further thread takes: a game advances in a microsecond, but starting a thread takes fifty."""
+
 
 @dataclass(frozen=True)
 class SearchResult:
@@ -223,7 +226,9 @@ class TreeSearch:
         rules = self.params, self.geometry
         if self.config.leaves == 1:
             alone = self.tree, *arguments, self._cache, *rules
-            waiting = sum(over_slices(lambda first, last: advance(first, last, *alone), self.games))
+            waiting = sum(
+                over_slices(lambda first, last: advance(first, last, *alone), self.games, least=GAMES_A_THREAD)
+            )
         else:
             waiting = advance_leaves(self.tree, self._queue, *arguments, *rules)
         check_answers(self.tree)

@@ -21,7 +21,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.algorithm import compiled_params
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache, remember
-from hexlit.search.search import check_answers
+from hexlit.search.search import GAMES_A_THREAD, check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.selfplay.play import (
@@ -287,7 +287,9 @@ class SelfPlay:
 
     def _advance(self, group: _Group) -> tuple[int, int]:
         arguments = *group, self._cache, self._rules, self._params, self._geometry
-        slices = over_slices(lambda first, last: advance_games(first, last, *arguments), len(group.tree.game))
+        slices = over_slices(
+            lambda first, last: advance_games(first, last, *arguments), len(group.tree.game), least=GAMES_A_THREAD
+        )
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
         return over, recalled
 
