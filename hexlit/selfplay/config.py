@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hexlit.cluster.config import PLACES
 from hexlit.errors import UsageError
-from hexlit.search.config import SearchConfig
+from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.settings import Settings, number, one_of
 
 DEVICES = ("learner", "others")
@@ -68,6 +68,12 @@ class SelfPlayConfig(Settings, section="selfplay"):
     """Share of `positions` that are not new, but positions of the window's games searched again in full with the newest
     network. Their policies and searched values are renewed, the results stay (MuZero Reanalyze). While the window has
     fewer positions, more are new. Fewer games come in, so the same `data.window` reaches back further."""
+    smaller_boards: list[int] = number([], BOARDS)
+    """Smaller boards to play and learn on first, in this order. The run is measured on `board` alone."""
+    smaller_epochs: int = number(16, "[1, inf)")
+    """Epochs on each of them at the beginning."""
+    smaller_share: float = number(0.0, "[0, 1)")
+    """Share of the later epochs that belong to them in turn, so that the network keeps playing on all."""
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
     older. Null means yes if other processes play, as they do by default on every device."""
@@ -85,11 +91,22 @@ class SelfPlayConfig(Settings, section="selfplay"):
             "devices=others: needs processes on this machine": self.devices == "others" and (ray or none),
             f"{again}: positions are searched again on this machine alone": self.reanalyse_share and ray,
             f"{again}: self-play is one epoch ahead at most, not {versions}": self.reanalyse_share and behind,
+            f"smaller_boards={self.smaller_boards}: they are played on this machine": self.smaller_boards and ray,
+            f"smaller_boards={self.smaller_boards}: not with {again}": self.smaller_boards and self.reanalyse_share,
             f"{versions}: no effect with selfplay.ahead=false": behind and self.ahead is False,
         }
         for rule, broken in rules.items():
             if broken:
                 raise UsageError(f"selfplay.{rule}")
+
+    def board_of(self, epoch: int, board: int) -> int:
+        """Rows of the board of `epoch` in a run on `board`: the smaller ones first, then their share, evenly spread."""
+        boards, share = self.smaller_boards, self.smaller_share if self.smaller_boards else 0.0
+        later = epoch - len(boards) * self.smaller_epochs
+        if later < 0:
+            return boards[epoch // self.smaller_epochs]
+        before = int(later * share)
+        return boards[before % len(boards)] if int((later + 1) * share) > before else board
 
 
 def check_search(search: SearchConfig) -> None:

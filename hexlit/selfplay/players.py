@@ -8,9 +8,9 @@ import contextlib
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from multiprocessing.connection import Connection, wait
@@ -28,6 +28,9 @@ from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positio
 
 NICENESS = 5
 """Niceness of worker processes: the training beside them, which they would wait for, should find its cores free."""
+
+GAMES_OF_A_BOARD = 10**9
+"""Numbers of games for each smaller board of a run."""
 
 
 class NetworkHost(Protocol):
@@ -56,7 +59,7 @@ class RoundRequest:
     deadline: float | None = None
     """Time on `time.monotonic()`, which all processes of a machine share, when the round is cut short. None: never."""
     size: int | None = None
-    """Rows of the board: those of the player, or of its `smaller`. None: its own."""
+    """Rows of the board. None: the player's own."""
     past: PastPositions | None = None
     """Positions to be searched again."""
     on_targets: Callable[[NewTargets], None] = unheard
@@ -80,19 +83,17 @@ class PlayerSettings:
     """Makes the evaluator's host, in the process that plays."""
     hosts: tuple[Callable[[], NetworkHost], ...] = ()
     """Makers for the processes that play, in turn, if they differ: each may have another device."""
-    smaller: "Mapping[int, PlayerSettings]" = field(default_factory=dict)
-    """Of the games on smaller boards, by their rows."""
+
+    def on(self, size: int) -> "PlayerSettings":
+        """The settings of this player's games on boards of `size`; the numbers of these games tell the boards apart."""
+        settings = replace(self.settings, size=size, first_game=size * GAMES_OF_A_BOARD)
+        return PlayerSettings(settings, replace(self.make_host, size=size))  # type: ignore[type-var]  # a HostMaker
 
     def cut(self, count: int) -> "list[PlayerSettings]":
         """The settings of `count` processes; if these games are one part of several, each is a part of that part."""
         own, makers = self.settings, self.hosts or (self.make_host,)
-        smaller = {size: place.cut(count) for size, place in self.smaller.items()}
         return [
-            PlayerSettings(
-                replace(own, part=count * own.part + number, parts=count * own.parts),
-                maker,
-                smaller={size: parts[number] for size, parts in smaller.items()},
-            )
+            PlayerSettings(replace(own, part=count * own.part + number, parts=count * own.parts), maker)
             for number, maker in zip(range(count), makers * count, strict=False)
         ]
 
@@ -189,7 +190,7 @@ class LocalPlayer:
     def _on(self, size: int) -> "LocalPlayer":
         """The player on the smaller board, made when it first plays."""
         if size not in self._smaller:
-            self._smaller[size] = LocalPlayer(self._place.smaller[size])
+            self._smaller[size] = LocalPlayer(self._place.on(size))
         return self._smaller[size]
 
     def cpu_seconds(self) -> float:

@@ -1,24 +1,23 @@
-"""`hexlit train data.smaller_boards=...`: one network learns on several boards in turn."""
+"""`hexlit train selfplay.smaller_boards=...`: one network learns on several boards in turn."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hexlit.commands.train import main
 from hexlit.nets.tower import forward_flops
+from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 from tests.commands.test_train import Run, same_games, same_weights, train
 from tests.commands.tiny import TINY
 
-SMALLER = ("board=4", "data.smaller_boards=[2,3]", "data.smaller_epochs=1", "trainer.max_epochs=5")
+SMALLER = ("board=4", "selfplay.smaller_boards=[2,3]", "selfplay.smaller_epochs=1", "trainer.max_epochs=5")
 WORKER = ("selfplay.workers=1", "selfplay.ahead=true")
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return train(tmp_path_factory.mktemp("mixed"), *SMALLER, "data.smaller_share=0.5", *WORKER)
+    return train(tmp_path_factory.mktemp("mixed"), *SMALLER, "selfplay.smaller_share=0.5", *WORKER)
 
 
 def boards(run: Run) -> list[int]:
@@ -27,9 +26,8 @@ def boards(run: Run) -> list[int]:
 
 @pytest.mark.row("G4")
 def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(mixed: Run) -> None:
-    data = DataConfig(smaller_boards=[5, 6], smaller_epochs=3, smaller_share=0.25)
-    config = replace(HexTrainConfig(board=7), data=data)
-    assert [config.board_of(epoch) for epoch in range(14)] == [5, 5, 5, 6, 6, 6, 7, 7, 7, 5, 7, 7, 7, 6]
+    config = SelfPlayConfig(smaller_boards=[5, 6], smaller_epochs=3, smaller_share=0.25)
+    assert [config.board_of(epoch, 7) for epoch in range(14)] == [5, 5, 5, 6, 6, 6, 7, 7, 7, 5, 7, 7, 7, 6]
     assert boards(mixed) == [2, 3, 4, 2, 4]
     sizes = [(record.size, record.network_version) for record in mixed.games.values()]
     assert {size for size, _ in sizes} == {2, 3, 4}
@@ -52,7 +50,7 @@ def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> 
 @pytest.mark.parametrize("how", [WORKER, ("selfplay.workers=0",)])
 def test_a_resumed_run_is_the_uninterrupted_one(how: tuple[str, ...], tmp_path: Path) -> None:
     """It ended in the middle, with games in progress on every board."""
-    settings = (*SMALLER, "data.smaller_share=0.5", *how)
+    settings = (*SMALLER, "selfplay.smaller_share=0.5", *how)
     (tmp_path / "part").mkdir()
     whole = train(tmp_path, *settings)
     most = float(whole.table("metrics.csv")[2]["cost.flops"])
@@ -65,8 +63,8 @@ def test_a_resumed_run_is_the_uninterrupted_one(how: tuple[str, ...], tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "setting", ["data.smaller_boards=[4]", "data.smaller_boards=[1]", "selfplay.reanalyse_share=0.5"]
+    "setting", ["selfplay.smaller_boards=[4]", "selfplay.smaller_boards=[1]", "selfplay.reanalyse_share=0.5"]
 )
 def test_boards_that_are_not_smaller_are_refused(setting: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main([*TINY, *SMALLER, setting]) == 2
-    assert "data.smaller_boards=[" in capfd.readouterr().err
+    assert "selfplay.smaller_boards=[" in capfd.readouterr().err

@@ -33,12 +33,6 @@ class DataConfig(Settings, section="data"):
     surprise_share: float = number(0.0, "[0, 1]")
     """Self-play: share of the draws in proportion to a position's policy surprise. That is the divergence of the
     searched policy from the network's (Wu 2019 has 0.5). The other draws are uniform."""
-    smaller_boards: list[int] = number([], BOARDS)
-    """Self-play: smaller boards to learn on first, in this order. The run is measured on `board` alone."""
-    smaller_epochs: int = number(16, "[1, inf)")
-    """Self-play: epochs on each of them at the beginning."""
-    smaller_share: float = number(0.0, "[0, 1)")
-    """Self-play: share of the later epochs that belong to them in turn, so that the network keeps playing on all."""
     path: str | None = None
     """Recorded games: the folder of a store, made by `hexlit games import` or by a run (`runs/.../games`)."""
     mix_share: float = number(0.0, "[0, 1)")
@@ -64,8 +58,6 @@ class DataConfig(Settings, section="data"):
             raise UsageError(f"data.mix_share={self.mix_share}: needs the games to mix in, data.path=FOLDER")
         if self.source == "games" and self.mix_share:
             raise UsageError(f"data.mix_share={self.mix_share}: mixes games into self-play; data.source is games")
-        if self.smaller_boards and (self.source == "games" or self.mix_share):
-            raise UsageError(f"data.smaller_boards={self.smaller_boards}: for self-play alone, without recorded games")
         if self.path is not None and self.source == "selfplay" and not self.mix_share:
             raise UsageError(f"data.path={self.path}: self-play reads it only with data.mix_share, such as 0.25")
 
@@ -103,11 +95,9 @@ class HexTrainConfig(RunConfig):
         check_search(self.search)
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
-        if boards := self.data.smaller_boards:
-            if max(boards) >= self.board:
-                raise UsageError(f"data.smaller_boards={boards}: must be below board={self.board}")
-            if self.selfplay.where == "ray" or self.selfplay.reanalyse_share:
-                raise UsageError(f"data.smaller_boards={boards}: not with selfplay.where=ray or reanalyse_share")
+        boards = self.selfplay.smaller_boards
+        if boards and (max(boards) >= self.board or self.data.path is not None):
+            raise UsageError(f"selfplay.smaller_boards={boards}: must be below board={self.board}, without data.path")
         if self.auxiliary and self.data.path is not None:
             name = f"{next(iter(self.auxiliary))}_weight"
             raise UsageError(f"{name}={getattr(self, name)}: needs searched policies, which recorded games lack")
@@ -123,16 +113,6 @@ class HexTrainConfig(RunConfig):
     def auxiliary(self) -> Mapping[str, float]:
         """Weights of the learned auxiliary targets, by name."""
         return {name: weight for name, weight in ((REPLY, self.reply_weight), (SOFT, self.soft_weight)) if weight}
-
-    def board_of(self, epoch: int) -> int:
-        """Rows of the board of `epoch`: the smaller ones first, then their share of the epochs, evenly spread."""
-        data = self.data
-        later = epoch - len(data.smaller_boards) * data.smaller_epochs
-        if later < 0:
-            return data.smaller_boards[epoch // data.smaller_epochs]
-        before = int(later * data.smaller_share)
-        due = data.smaller_boards and int((later + 1) * data.smaller_share) > before
-        return data.smaller_boards[before % len(data.smaller_boards)] if due else self.board
 
     @property
     def subject(self) -> str:

@@ -3,8 +3,7 @@
 It imports no Lightning: players start, and compile what they need, while the learner's process imports it.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 
@@ -16,9 +15,6 @@ from hexlit.selfplay.hosts import HostMaker, elsewhere_from
 from hexlit.selfplay.placement import Placement, placement_of
 from hexlit.selfplay.players import PlayerSettings, SelfPlayer, make_player
 from hexlit.tasks.hex.config import HexTrainConfig
-
-SMALLER_GAMES = 10**9
-"""The games on a smaller board of n rows begin with the number n times this one."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +39,8 @@ def make_players(config: HexTrainConfig, profile: DeviceProfile) -> Players:
     device = ray.device if on_cluster else profile.device.type
     placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
     groups, rows = placement.cut(selfplay.games, own.size)
-    part: dict[str, Any] = {"groups": groups, "part": own.rank, "parts": own.size}
-
-    def settings_on(size: int) -> GamesSettings:
-        first = 0 if size == config.board else size * SMALLER_GAMES
-        rules = selfplay.games, config.seed, config.swap, first
-        return GamesSettings(selfplay, config.search, size, *rules, **part)
-
+    part = {"groups": groups, "part": own.rank, "parts": own.size}
+    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
     if on_cluster:
         if own.several:
             raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
@@ -57,17 +48,12 @@ def make_players(config: HexTrainConfig, profile: DeviceProfile) -> Players:
 
         elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
         there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
-        place = PlayerSettings(settings_on(config.board), there)
-        return Players(RayPlayers(place, placement.workers, ray), placement, (device,), 1.0)
+        return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
     devices = placement.devices or (str(profile.device),)
     share = profile.share(placement.workers, beside=device == "cpu" and placement.ahead > 0)
     learners, each = placement.memory_shares
-    profiles = [share.on(torch.device(name), each) for name in devices]
-
-    def place_on(size: int) -> PlayerSettings:
-        makers = tuple(HostMaker(config.net, size, config.swap, rows, profile) for profile in profiles)
-        return PlayerSettings(settings_on(size), makers[0], makers)
-
-    smaller = {size: place_on(size) for size in config.data.smaller_boards}
-    player = make_player(replace(place_on(config.board), smaller=smaller), placement.workers)
+    makers = tuple(
+        HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
+    )
+    player = make_player(PlayerSettings(settings, makers[0], makers), placement.workers)
     return Players(player, placement, devices, learners)

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -65,7 +66,7 @@ class SelfPlayDataModule(HexDataModule):
         super().__init__()
         self.config = config.selfplay
         self.replay = replay = config.data
-        self.board_of = config.board_of
+        self.board_of = partial(self.config.board_of, board=config.board)
         self.seed = config.seed
         self.profile = session.profile
         self.clock = session.clock
@@ -81,14 +82,13 @@ class SelfPlayDataModule(HexDataModule):
             ahead=self.players.placement.ahead,
             deadline=session.deadline,
             gather=all_gather,
-            board_of=config.board_of,
+            board_of=self.board_of,
         )
         shares = {name: getattr(replay, name) for name in SHARES}
         window = WindowSettings(capacity=replay.window, replies=REPLY in config.auxiliary, **shares)
         self.size = config.board
-        self.windows = {
-            size: ReplayWindow(size, config.swap, window) for size in (*replay.smaller_boards, config.board)
-        }
+        boards = *self.config.smaller_boards, config.board
+        self.windows = {size: ReplayWindow(size, config.swap, window) for size in boards}
         self.evaluations: dict[int, int] = dict.fromkeys(self.windows, 0)
         self.others = others
         self.totals = dict.fromkeys(COUNTS, 0)
