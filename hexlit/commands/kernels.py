@@ -28,8 +28,8 @@ from hexlit.reporting.quantities import format_duration
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile
     from hexlit.arena.player_spec import PlayerSpec
+    from hexlit.selfplay.playing import Players
     from hexlit.tasks.hex.config import HexTrainConfig
-    from hexlit.tasks.hex.playing import Players
 
 log = logging.getLogger(__name__)
 
@@ -110,9 +110,7 @@ class Beginning(Compiling):
     def start(self, profile: "DeviceProfile") -> None:
         """Start the players, before the import of Lightning."""
         if self._settings.data.source == "selfplay":
-            from hexlit.tasks.hex.playing import make_players
-
-            self.players = make_players(self._settings, profile)
+            self.players = self._settings.make_players(profile)
 
     def close(self) -> None:
         super().close()

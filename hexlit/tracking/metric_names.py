@@ -26,6 +26,7 @@ SHARED = (
     Metric("epoch", "epoch", axis=True),
     Metric("step", "train/step", axis=True),
     Metric("cost.flops", "cost/flops", axis=True),
+    Metric("cost.actor_macs", "cost/actor_macs", axis=True),
     Metric("cost.seconds", "time/wall_seconds", axis=True),
     Metric("memory.*", "device/memory_*"),
     Metric("steps.skipped", "train/skipped_steps"),

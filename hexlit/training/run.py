@@ -99,7 +99,6 @@ class _Run:
         task.module.clock = self.usage.steps
         self.usage.steps.table.resume(self.first_epoch)
 
-        settings: Any = config  # always a dataclass; a protocol cannot say so
         facts = {"git": git_state(), "versions": versions(), "device": describe_device(self.profile)}
         self.loggers = build_loggers(
             config.logger,
@@ -108,7 +107,7 @@ class _Run:
             name=options.run_name or f"{config.name}-{self.folder.name}",
             kind="trial" if options.trial else "train",
             tags=options.tags,
-            facts={**asdict(settings), **facts, **options.facts},
+            facts={**asdict(config), **facts, **options.facts},  # type: ignore[call-overload]  # a protocol
             resumed=config.resume is not None,
             own_name=options.trial,
         )
@@ -122,11 +121,10 @@ class _Run:
         self.evaluation = EvaluationPhase(measured, clock, display)
         self.stopping = EarlyStopping(config.trainer, self.folder / CHECKPOINTS / BEST)
         self.cost = Cost(task, clock, started, earlier)
-        budgets = []
-        if (most := config.trainer.max_seconds) is not None:
-            budgets.append(Budget("trainer.max_time", most, lambda: time.monotonic() - started))
-        if (most := config.trainer.max_flops) is not None:
-            budgets.append(Budget("trainer.max_flops", most, lambda: self.cost.flops))
+        most = config.trainer.max_seconds, config.trainer.max_flops
+        spent = {"trainer.max_time": lambda: time.monotonic() - started, "trainer.max_flops": lambda: self.cost.flops}
+        each = zip(spent.items(), most, strict=True)
+        budgets = [Budget(name, limit, so_far) for (name, so_far), limit in each if limit is not None]
         self.trainer = self._trainer(budgets)
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
@@ -274,8 +272,9 @@ class Cost(L.Callback):
     below a hundredth). Validation, evaluation, and data made ahead for an epoch that never came do not count either.
     The same run has the same count on every machine that makes the same data.
 
-    It also keeps the wall time over all sessions, as far as checkpoints record it. Logs `cost.flops` and
-    `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
+    It also keeps the wall time over all sessions, as far as checkpoints record it. Logs `cost.flops`, `cost.seconds`
+    and, where the network makes data, `cost.actor_macs`: multiply-adds of that alone, as Jones 2021 (arXiv 2104.03113)
+    counts them. Loggers get these in single precision (7 digits), `flops` is exact.
     """
 
     def __init__(self, task: Task, clock: PhaseClock, started: float, earlier: float = 0.0) -> None:
@@ -284,7 +283,7 @@ class Cost(L.Callback):
         This session began at `started` on `time.monotonic()`; the earlier ones took `earlier` seconds or more, for they
         continued after their last checkpoint. The rows of `clock` are up to date whenever a checkpoint has the time.
         """
-        self._task = task
+        self._task, self._of_example = task, 0
         self._settle = clock.settle
         self._started = started
         self._earlier = earlier
@@ -300,23 +299,28 @@ class Cost(L.Callback):
         """Operations so far."""
         return self._task.data_flops() + self._training
 
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The examples of an epoch are alike."""
+        self._of_example = TRAINING_PASSES * self._task.training_flops()
+
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """A step is done."""
-        self._training += whole_size(pl_module, batch) * TRAINING_PASSES * self._task.training_flops()
+        self._training += whole_size(pl_module, batch) * self._of_example
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log what the run has cost so far."""
-        pl_module.log_dict({"cost.flops": float(self.flops), "cost.seconds": self.seconds})
+        costs = {"flops": float(self.flops), "seconds": self.seconds, "actor_macs": self._task.data_flops() / 2}
+        pl_module.log_dict({f"cost.{name}": value for name, value in costs.items() if value})
 
     def state_dict(self) -> dict[str, Any]:
         self._settle()
         return {"training": self._training, "seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        examples = state_dict.get("examples", 0)  # of 0.2
-        self._training = state_dict.get("training", examples * TRAINING_PASSES * self._task.training_flops())
+        of_0_2 = state_dict.get("examples", 0) * TRAINING_PASSES * self._task.forward_flops()
+        self._training = state_dict.get("training", of_0_2)
         self._earlier = max(self._earlier, state_dict.get("seconds", 0.0))  # 0.2 has it elsewhere, and in phases.csv
 
 

@@ -30,7 +30,7 @@ def test_threads_are_those_of_the_block_and_come_back_after_an_error() -> None:
 
 
 def test_a_step_is_measured_by_as_many_examples_as_take_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.process_time", partial(next, itertools.count(0, 0.06)))
+    monkeypatch.setattr("time.process_time", partial(next, itertools.count(0, 0.4)))
     assert worth_measuring(lambda count: None, 100) == 32
 
 

@@ -37,7 +37,7 @@ def test_some_names_have_another_group(name: str) -> None:
 
 
 def test_axes_are_those_of_all_tasks_and_of_this_one() -> None:
-    shared = ["epoch", "train/step", "cost/flops", "time/wall_seconds"]
+    shared = ["epoch", "train/step", "cost/flops", "cost/actor_macs", "time/wall_seconds"]
     assert MetricTable().axes == shared
     assert MetricTable(HexTask.metrics).axes == [*shared, "selfplay/games", "selfplay/positions"]
 

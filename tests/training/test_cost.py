@@ -39,6 +39,7 @@ def test_an_evaluation_counts_once_and_an_example_three_times(tmp_path: Path) ->
     assert cost.flops == 7 * (2 * 10 + 3 * 2 * 12)
     header, *rows = [line.split(",") for line in (tmp_path / "metrics.csv").read_text().splitlines()]
     assert [float(row[header.index("cost.flops")]) for row in rows] == [7 * 46, 7 * 92]
+    assert [float(row[header.index("cost.actor_macs")]) for row in rows] == [7 * 10 / 2, 7 * 20 / 2]
     first, second = (float(row[header.index("cost.seconds")]) for row in rows)
     assert 0 < first < second <= cost.seconds
 

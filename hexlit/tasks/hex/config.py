@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.cluster.config import RayConfig
@@ -11,6 +12,10 @@ from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.settings import Settings, number, one_of
 from hexlit.tasks.run_config import RunConfig
+
+if TYPE_CHECKING:
+    from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.selfplay.playing import Players
 
 
 @dataclass
@@ -113,6 +118,14 @@ class HexTrainConfig(RunConfig):
     def auxiliary(self) -> Mapping[str, float]:
         """Weights of the learned auxiliary targets, by name."""
         return {name: weight for name, weight in ((REPLY, self.reply_weight), (SOFT, self.soft_weight)) if weight}
+
+    def make_players(self, profile: "DeviceProfile") -> "Players":
+        """Start the players of this rank; imports what they need."""
+        from hexlit.selfplay.actor import GamesSettings
+        from hexlit.selfplay.playing import make_players
+
+        games = GamesSettings(self.selfplay, self.search, self.board, self.selfplay.games, self.seed, self.swap)
+        return make_players(games, self.net, profile, self.hardware, self.ray)
 
     @property
     def subject(self) -> str:

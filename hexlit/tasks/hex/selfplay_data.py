@@ -20,6 +20,7 @@ from hexlit.nets.config import REPLY
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors, weights_of
+from hexlit.selfplay.playing import Players
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
@@ -27,7 +28,6 @@ from hexlit.selfplay.window import ReplayWindow, WindowSettings
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
-from hexlit.tasks.hex.playing import Players, make_players
 from hexlit.training.phases import Phase
 from hexlit.training.task import Session
 
@@ -71,7 +71,7 @@ class SelfPlayDataModule(HexDataModule):
         self.profile = session.profile
         self.clock = session.clock
         self.ranks = ranks()
-        self.players = players or make_players(config, self.profile)
+        self.players = players or config.make_players(self.profile)
         self.memory_share = self.players.memory_share
         self.busy_beside = self.players.placement.workers if self.players.placement.ahead else 0
         self.store = GameStore(session.folder / "games") if self.ranks.writes else None

@@ -28,12 +28,12 @@ from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
+from hexlit.selfplay.playing import Players
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.checkpoint import load_network, network_file
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
-from hexlit.tasks.hex.playing import Players
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.supervised import ShownTask
 from hexlit.tracking.identity import Identity

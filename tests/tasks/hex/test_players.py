@@ -15,9 +15,9 @@ from hexlit.accelerate import profile
 from hexlit.accelerate.ranks import Ranks
 from hexlit.hex.record import GameRecord
 from hexlit.nets.tower import build_net
+from hexlit.selfplay import playing
 from hexlit.selfplay.hosts import HostMaker
 from hexlit.selfplay.players import LocalPlayer, PlayerSettings, SelfPlayer, WorkerPlayers
-from hexlit.tasks.hex import playing
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import stand_in

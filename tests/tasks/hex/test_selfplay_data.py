@@ -89,7 +89,7 @@ def test_games_meet_as_many_networks_on_every_device(
     workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the batches of cuda (2 groups of 1,024 and more at once before) they met six times as many."""
-    monkeypatch.setattr("hexlit.tasks.hex.playing.make_player", Here)
+    monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
     met = {}
     for device in DEVICES:
         config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
@@ -109,7 +109,7 @@ def test_games_meet_as_many_networks_on_every_device(
 def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hexlit.tasks.hex.playing.make_player", Here)
+    monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
     monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu"))
     games = [random_game(game, 3, swap=False) for game in range(40)]
     records = [replace(game, surprises=np.arange(len(game.policy_plies), dtype=np.float32)) for game in games]

@@ -3,18 +3,21 @@
 It imports no Lightning: players start, and compile what they need, while the learner's process imports it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
+from hexlit.nets.config import NetConfig
 from hexlit.selfplay.actor import GamesSettings
 from hexlit.selfplay.hosts import HostMaker, elsewhere_from
 from hexlit.selfplay.placement import Placement, placement_of
 from hexlit.selfplay.players import PlayerSettings, SelfPlayer, make_player
-from hexlit.tasks.hex.config import HexTrainConfig
 
 
 @dataclass(frozen=True)
@@ -29,31 +32,30 @@ class Players:
     """The learner's share of its device's memory cap; the players there have the rest."""
 
 
-def make_players(config: HexTrainConfig, profile: DeviceProfile) -> Players:
-    """Start the players of this rank: on this machine, or on the cluster of `selfplay.where=ray`.
+def make_players(
+    games: GamesSettings, net: NetConfig, profile: DeviceProfile, hardware: AcceleratorConfig, ray: RayConfig
+) -> Players:
+    """Start the players of this rank, for its part of `games`: on this machine, or on the cluster `ray`.
 
-    Each host of a cluster follows the run's settings for the hardware as far as it can.
+    Each host of a cluster follows the settings `hardware` as far as it can.
     """
-    selfplay, ray, own = config.selfplay, config.ray, ranks()
+    selfplay, own = games.config, ranks()
     on_cluster = selfplay.where == "ray"
     device = ray.device if on_cluster else profile.device.type
     placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
     groups, rows = placement.cut(selfplay.games, own.size)
-    part = {"groups": groups, "part": own.rank, "parts": own.size}
-    settings = GamesSettings(selfplay, config.search, config.board, selfplay.games, config.seed, config.swap, **part)
+    games = replace(games, groups=groups, part=own.rank, parts=own.size)
+    host = partial(HostMaker, net, games.size, games.swap, rows)
     if on_cluster:
         if own.several:
             raise UsageError("selfplay.where=ray: training on several devices plays on its own machine, where=here")
         from hexlit.selfplay.cluster import RayPlayers
 
-        elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
-        there = HostMaker(config.net, config.board, config.swap, rows, elsewhere)
-        return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
+        place = PlayerSettings(games, host(elsewhere_from(hardware, ray.device, ray.threads)))
+        return Players(RayPlayers(place, placement.workers, ray), placement, (device,), 1.0)
     devices = placement.devices or (str(profile.device),)
     share = profile.share(placement.workers, beside=device == "cpu" and placement.ahead > 0)
     learners, each = placement.memory_shares
-    makers = tuple(
-        HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
-    )
-    player = make_player(PlayerSettings(settings, makers[0], makers), placement.workers)
+    makers = tuple(host(share.on(torch.device(name), each)) for name in devices)
+    player = make_player(PlayerSettings(games, makers[0], makers), placement.workers)
     return Players(player, placement, devices, learners)
