@@ -117,8 +117,7 @@ class _Run:
         self.metrics = MetricsCsv(self.folder)
         self.metrics.table.resume(self.first_epoch)
 
-        measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
-        self.evaluation = EvaluationPhase(measured, clock, display)
+        self.evaluation = EvaluationPhase(task.evaluation() or Evaluation("", lambda final: {}, 0), clock, display)
         self.stopping = EarlyStopping(config.trainer, self.folder / CHECKPOINTS / BEST)
         self.cost = Cost(task, clock, started, earlier)
         most = config.trainer.max_seconds, config.trainer.max_flops
