@@ -25,7 +25,7 @@ from tests.selfplay.test_window import random_game
 from tests.tasks.hex.stand_ins import session_in
 
 DEVICES = {"cpu": "cpu", "cuda": "cuda:0", "mps": "mps"}
-EXPERIMENTS = ("quick", "hex5", "hex7", "hex9", "hex11")
+EXPERIMENTS = ("quick", "hex5", "hex6", "hex7", "hex9", "hex11")
 EPOCHS = 12
 
 
