@@ -57,7 +57,8 @@ class EvaluationConfig(Settings, section="evaluation"):
     every_epochs: int = number(1, "[0, inf)")
     """Epochs between two measurements; 0 measures no strength."""
     begin_after: int = number(0, "[0, inf)")
-    """Epochs without any at the beginning. What measuring compiles is then ready before it is needed."""
+    """Epochs without any at the beginning, at most a fifth of `trainer.max_epochs`. What measuring compiles is then
+    ready before it is needed."""
     match_pairs: int = number(16, "[1, inf)")
     """Openings of the match against rollouts on boards without solved positions, each played twice."""
     rollouts: int = number(32, "[1, inf)")

@@ -159,7 +159,7 @@ class HexTask(ShownTask):
         config, least = self.config.evaluation, self._strength.least()
         if config.proof.enabled and least is None:
             log.info("this run does all its epochs: without solved openings or evaluations, nothing can prove it")
-        how = least, config.proof.evaluations, config.begin_after
+        how = least, config.proof.evaluations, min(config.begin_after, self.config.trainer.max_epochs // 5)
         return Evaluation("strength", self._measure, config.every_epochs, *how)
 
     def _measure(self, final: bool) -> Mapping[str, Any]:
