@@ -60,9 +60,12 @@ def fit(epochs: int, callbacks: list[L.Callback]) -> L.Trainer:
 
 
 @pytest.mark.row("E3")
-@pytest.mark.parametrize(("every", "expected"), [(1, [0, 1, 2, 3, 4]), (2, [1, 3, 4]), (3, [2, 4]), (9, [4])])
+@pytest.mark.parametrize(
+    ("every", "begin_after", "expected"),
+    [(1, 0, [0, 1, 2, 3, 4]), (2, 0, [1, 3, 4]), (3, 0, [2, 4]), (9, 0, [4]), (1, 2, [2, 3, 4]), (2, 2, [3, 4])],
+)
 def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
-    every: int, expected: list[int], tmp_path: Path
+    every: int, begin_after: int, expected: list[int], tmp_path: Path
 ) -> None:
     calls: list[bool] = []
 
@@ -71,7 +74,7 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
         return {"score": 0.1 * len(calls), "opening_map": [1.0, -1.0]}
 
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
-    phase = EvaluationPhase(Evaluation("strength", measure, every), clock, display)
+    phase = EvaluationPhase(Evaluation("strength", measure, every, begin_after=begin_after), clock, display)
     fit(5, [phase, MetricsCsv(tmp_path)])
     assert list(display.strength) == expected
     assert calls == [False] * (len(expected) - 1) + [True]
