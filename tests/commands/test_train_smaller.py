@@ -68,3 +68,11 @@ def test_a_resumed_run_is_the_uninterrupted_one(how: tuple[str, ...], tmp_path: 
 def test_boards_that_are_not_smaller_are_refused(setting: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main([*TINY, *SMALLER, setting]) == 2
     assert "selfplay.smaller_boards=[" in capfd.readouterr().err
+
+
+@pytest.mark.row("G4")
+def test_a_run_can_go_on_with_smaller_boards_that_it_did_not_begin_with(tmp_path: Path) -> None:
+    run = train(tmp_path, "board=4", "trainer.max_epochs=3", "trainer.max_flops=1")
+    smaller = "selfplay.smaller_boards=[3]", "selfplay.smaller_epochs=2"
+    train(tmp_path, "resume=run", "trainer.max_flops=null", *smaller, base=())
+    assert boards(run) == [4, 3, 4]

@@ -101,8 +101,9 @@ class HexTrainConfig(RunConfig):
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
         boards = self.selfplay.smaller_boards
-        if boards and (max(boards) >= self.board or self.data.path is not None):
-            raise UsageError(f"selfplay.smaller_boards={boards}: must be below board={self.board}, without data.path")
+        if boards and (max(boards) >= self.board or self.data.mix_share):
+            rule = f"must be below board={self.board}, without data.mix_share"
+            raise UsageError(f"selfplay.smaller_boards={boards}: {rule}")
         if self.auxiliary and self.data.path is not None:
             name = f"{next(iter(self.auxiliary))}_weight"
             raise UsageError(f"{name}={getattr(self, name)}: needs searched policies, which recorded games lack")

@@ -40,7 +40,7 @@ SHARES = ("search_value_share", "search_value_decay", "surprise_share")
 UNITS = ("games", "positions", "evaluations")
 """Units of the phase of self-play."""
 
-COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
+COUNTS = ("games", "positions", "unresigned", "false_resigns")
 """Counts of the whole run, kept in its checkpoints."""
 
 
@@ -127,7 +127,7 @@ class SelfPlayDataModule(HexDataModule):
         return self.players.player.cpu_seconds()
 
     def summary(self) -> dict[str, Any]:
-        games, positions, _, unresigned, false_resigns = self.totals.values()
+        games, positions, unresigned, false_resigns = self.totals.values()
         resignations = {"played_on": unresigned, "would_have_been_wrong": false_resigns}
         devices, place = list(self.players.devices), self.players.placement
         players = {"processes": place.workers, "devices": devices, "versions_behind": place.ahead}
@@ -224,7 +224,7 @@ class SelfPlayDataModule(HexDataModule):
         records = broadcast(records)
         for size, window in self.windows.items():
             window.extend(record for record in records if record.size == size)
-        self.evaluations = state_dict.get("boards", {self.size: self.totals["evaluations"]})
+        self.evaluations |= state_dict["boards"] if "boards" in state_dict else {self.size: state_dict["evaluations"]}
         if state_dict["renewed"] is not None:
             self.window.renew(NewTargets(**as_arrays(state_dict["renewed"])))
 
