@@ -102,7 +102,7 @@ class HexTrainConfig(RunConfig):
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
         boards = self.selfplay.smaller_boards
         if boards and (max(boards) >= self.board or self.data.mix_share):
-            raise UsageError(f"selfplay.smaller_boards={boards}: below board={self.board} and without data.mix_share")
+            raise UsageError(f"selfplay.smaller_boards={boards}: must be below board={self.board}, no data.mix_share")
         if self.auxiliary and self.data.path is not None:
             name = f"{next(iter(self.auxiliary))}_weight"
             raise UsageError(f"{name}={getattr(self, name)}: needs searched policies, which recorded games lack")
