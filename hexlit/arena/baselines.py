@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.players import Judgement, JudgingPlayer, Player
+from hexlit.hex.board import GameBoard
 from hexlit.hex.engine import empty_stones, place_all, winning_cells
-from hexlit.hex.frame import frame_action, frame_board
+from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.jit import over_slices
-from hexlit.hex.rng import MOVE, draw, stones_key
 from hexlit.hex.solver import ExactSolver, UnsolvedError
 from hexlit.search.classic import MovesAndValues, alpha_beta_moves, uct_moves
 from hexlit.settings import check_numbers
@@ -83,10 +83,11 @@ class RolloutPlayer(JudgingPlayer):
 
 
 class SolverPlayer(Player):
-    """Keeps every win that the solver proves: one of the winning moves, drawn by seed and position.
+    """Keeps every win that the solver proves, by the winning move that it found first.
 
-    In lost positions, and if the solver gives up, it plays as `TwoDistancePlayer` does. The solver's proofs are kept,
-    so its reach within a limit depends on the positions it was asked about before.
+    In lost positions it plays the move whose refutation cost the solver most nodes. If all are refuted at sight, or if
+    the solver gives up, it plays as `TwoDistancePlayer` does. The solver's proofs are kept, so that all this depends on
+    the positions it was asked about before.
     """
 
     def __init__(self, size: int, *, node_limit: int | None = None, seed: int = 0, rows: int | None = None) -> None:
@@ -98,8 +99,7 @@ class SolverPlayer(Player):
         if node_limit is None and size > _PERFECT:
             node_limit = 100_000
         check_numbers("[0, inf)", seed=seed)
-        self.unsolved = 0
-        """Positions that the solver gave up."""
+        self._given_up: set[bytes] = set()  # positions
         self.node_limit, self.seed = node_limit, seed
         self._solver = ExactSolver(size, rows)
         self._otherwise = TwoDistancePlayer(seed=seed)
@@ -107,6 +107,11 @@ class SolverPlayer(Player):
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
         moves = self._winning_moves(cells, to_move)
+        for game in np.flatnonzero(moves == _LOST):
+            colour, size = int(to_move[game]), self._solver.size
+            costs = frame_map(self._solver.costs(cells[game], colour), colour, size)  # so that both colours play alike
+            if costs.max() > 1:
+                moves[game] = frame_action(int(costs.argmax()), colour, size)
         rest = moves < 0
         if rest.any():
             moves[rest] = self._otherwise.choose(cells[rest], to_move[rest])
@@ -121,6 +126,11 @@ class SolverPlayer(Player):
             moves[rest] = self._otherwise.reply(cells[rest])
         return moves
 
+    def unsolved_moves(self, board: GameBoard, colour: int) -> int:
+        """See `Player`."""
+        before = (GameBoard(board.size, swap=board.swap, moves=board.moves[:ply]) for ply in range(len(board.moves)))
+        return sum(one.to_move == colour and one.cells.tobytes() in self._given_up for one in before)
+
     def _winning_moves(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         moves = [self._winning_move(board, int(colour)) for board, colour in zip(cells, to_move, strict=True)]
         return np.array(moves, np.int16)
@@ -131,17 +141,13 @@ class SolverPlayer(Player):
         stones, at_once = empty_stones(1, table.size), np.empty(cells.size, np.int16)
         place_all(stones, 0, cells, table)
         winning = at_once[: winning_cells(stones, 0, to_move, table, at_once)].tolist()
-        if not winning:
-            try:
-                winning = list(self._solver.solve(cells, to_move, self.node_limit).winning_moves)
-            except UnsolvedError:
-                if self.unsolved == 0:
-                    _log.warning("the solver gives up after %d nodes: two-distance moves instead", self.node_limit)
-                self.unsolved += 1
-                return _UNSOLVED
-        if not winning:
-            return _LOST
-        # Drawn in the mover's frame, so that both colours play alike.
-        order = sorted(winning, key=lambda cell: frame_action(cell, to_move, table.size))
-        key = np.uint64(stones_key(frame_board(cells, to_move, table.size), self.seed, MOVE))
-        return int(order[int(draw(key, 0)) % len(order)])
+        if winning:
+            return int(min(winning, key=lambda cell: frame_action(cell, to_move, table.size)))
+        try:
+            move = self._solver.winning_move(cells, to_move, self.node_limit)
+        except UnsolvedError:
+            if not self._given_up:
+                _log.warning("the solver gives up after %d nodes: two-distance moves instead", self.node_limit)
+            self._given_up.add(cells.tobytes())
+            return _UNSOLVED
+        return _LOST if move is None else move

@@ -31,6 +31,8 @@ PLAYOUTS = 256
 ENUMERATED = 2
 """Openings of up to this many plies are drawn without replacement from all there are."""
 
+_UNSOLVED = " unsolved"  # end of such a note
+
 Opening = tuple[int, ...]
 """Given cells at the start of a game, Black's first."""
 
@@ -57,12 +59,17 @@ class ArenaGame:
     ending: Ending
     """Connected, resigned or forfeited."""
     note: str = ""
-    """Why a game was forfeited."""
+    """Why a game was forfeited; or in how many moves a perfect player found no proof."""
 
     @property
     def won_by(self) -> str:
         """Name of the winner."""
         return self.black if self.winner > 0 else self.white
+
+    @property
+    def unsolved(self) -> int:
+        """Moves in which a perfect player found no proof."""
+        return int(self.note.removesuffix(_UNSOLVED)) if self.note.endswith(_UNSOLVED) else 0
 
 
 Pair = tuple[ArenaGame, ArenaGame]
@@ -88,12 +95,14 @@ def play_games(
     boards = [GameBoard(size, swap=swap, moves=opening) for _ in sides for opening in openings]
     side_of = [side for side in sides for _ in openings]
     running = list(range(len(boards)))
+    players = tuple(zip(both, (1, -1), strict=True))
 
     def ended(row: int, winner: int, ending: Ending, note: str = "") -> tuple[int, ArenaGame]:
         running.remove(row)
+        unsolved = sum(player.unsolved_moves(boards[row], turn * side_of[row]) for player, turn in players)
+        note = note or (f"{unsolved}{_UNSOLVED}" if unsolved else "")
         return row, ArenaGame(0, "", "", len(openings[0]), boards[row].moves, winner, ending, note)
 
-    players = tuple(zip(both, (1, -1), strict=True))
     for player, turn in players if sides[0] > 0 else players[::-1]:  # Black begins first
         try:
             player.begin(size, swap=swap)

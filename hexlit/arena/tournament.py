@@ -212,8 +212,8 @@ def standings(tournament: Tournament, anchor: str, *, sprt: Sprt | None = None, 
     `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score` and `played`. The last
     holds the same of the pairs without a forfeit, None if all have one or nothing was forfeited. `cross` holds `games`
     and `wins` by player and opponent. Counts are `games`, `pairs`, `split_pairs` (one game won by each player),
-    `black_wins`, `swaps`, `resignations` and `forfeits`. `sprt` is None without a test. Players are rated once all of
-    them have played.
+    `black_wins`, `swaps`, `unsolved` (see `ArenaGame`), `resignations` and `forfeits`. `sprt` is None
+    without a test. Players are rated once all of them have played.
     """
     log, pairings = tournament.log, tournament.pairings
     names = [contestant.name for contestant in tournament.worker.contestants]
@@ -243,6 +243,7 @@ def standings(tournament: Tournament, anchor: str, *, sprt: Sprt | None = None, 
         "split_pairs": sum(counts[1] for counts in results.values()),
         "black_wins": sum(game.winner > 0 for game in games),
         "swaps": sum(log.size**2 in game.moves for game in games),
+        "unsolved": sum(game.unsolved for game in games),
         "resignations": sum(game.ending is Ending.RESIGNED for game in games),
         "forfeits": [
             {"loser": game.white if game.winner > 0 else game.black}

@@ -102,6 +102,8 @@ def about_ratings(document: Mapping[str, Any]) -> list[str]:
     lines = ["Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"]
     if document.get("swap"):
         lines.append("by the swap rule: not to be compared with ratings of matches without it")
+    if unsolved := document.get("unsolved"):
+        lines.append(f"solver: two-distance moves in {unsolved:,} positions that it did not solve within its nodes")
     if any(player["bound"] and player["name"] != document["anchor"] for player in document["players"]):
         lines.append("≥ and ≤: all games won or lost, held by the prior alone")
     return lines

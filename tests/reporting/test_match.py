@@ -54,6 +54,8 @@ def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval()
     facts = dict(zip(re.split("  +", lines[1].strip()), re.split("  +", lines[2].strip()), strict=True))
     assert (facts["games"], facts["games/s"], facts["won by Black"]) == ("120", "10.0", "55.0%")
     assert facts["pairs split"] == "25.0%"
+    assert "did not solve" not in printed()
+    assert "solver: two-distance moves in 1,234 positions" in printed(unsolved=1_234)
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

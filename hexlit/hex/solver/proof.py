@@ -38,6 +38,7 @@ from hexlit.hex.solver.table import (
     WON,
     Knowledge,
     ProofTable,
+    cost_of,
     keep,
     look_up,
     solved,
@@ -386,3 +387,14 @@ def known_moves(own: np.uint64, opp: np.uint64, cells: np.uint64, state: int, w:
             found[number, 0], found[number, 1] = cell, transpose(known.cells | captured)
             number += 1
     return number
+
+
+@uncounted_kernel
+def costs_of_moves(own: np.uint64, opp: np.uint64, w: Work, costs: npt.NDArray[np.int64]) -> None:
+    """Nodes that the positions after each move have cost, in `costs` [64] by bit of the cell; see `cost_of`."""
+    cells = w.edges.board & ~(own | opp)
+    for bit in range(costs.size):
+        cell = np.uint64(1) << np.uint64(bit)
+        if cells & cell:
+            own_after, opp_after, _, _ = _fill_in(transpose(opp), transpose(own | cell), w)
+            costs[bit] = cost_of(w.table.positions, own_after, opp_after, w.spare)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
-from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, pack, transpose, unpack
-from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove
+from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, lowest, pack, transpose, unpack
+from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, costs_of_moves, known_moves, new_works, prove
 from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Knowledge, ProofTable, copy, dearest, new_table
 from hexlit.settings import check_numbers
 
@@ -122,6 +122,34 @@ class ExactSolver:
         known = self.prove(own, opp)
         return known.state == WON, self._grid(known.cells, to_move)
 
+    def winning_move(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> int | None:
+        """One winning cell of an undecided position, the first that was proved; None in a lost one. See `solve`."""
+        own, opp = self._frame(cells, to_move)
+        self._begin(node_limit)
+        known = self.prove(own, opp)
+        if known.state == LOST:
+            return None
+        if known.proof:
+            return self._cell(known.proof, to_move)
+        other, left = np.uint64(transpose(opp)), known.cells
+        while left:  # a virtual connection, so that each of these moves is soon judged
+            move = np.uint64(lowest(left))
+            left &= ~move
+            after = np.uint64(transpose(own | move))
+            if self._finished(other, after) or self.prove(other, after).state == LOST:
+                return self._cell(move, to_move)
+        raise AssertionError("a won position has a winning move in its carrier")
+
+    def costs(self, cells: npt.NDArray[np.int8], to_move: int) -> npt.NDArray[np.int64]:
+        """Nodes that each move of a position has cost so far in the calls of `solve`, `[size*size]`.
+
+        After a lost position was solved they tell which moves are hard to refute. A move that another one's refutation
+        refutes has cost nothing.
+        """
+        costs = np.zeros((STRIDE, STRIDE), np.int64)
+        costs_of_moves(*self._frame(cells, to_move), self._works[0], costs.reshape(-1))
+        return frame_map(costs[: self.size, : self.size].reshape(-1), to_move, self.size)
+
     def remembered(self, least: int) -> Words:
         """The rows of the table, uint64 `[n, 6]`, whose positions cost at least `least` nodes."""
         return dearest(self._works[0].table, least)
@@ -160,6 +188,9 @@ class ExactSolver:
     def _word(self, cell: int, to_move: int) -> np.uint64:
         row, column = divmod(frame_action(cell, to_move, self.size), self.size)
         return np.uint64(1 << (STRIDE * row + column))
+
+    def _cell(self, move: np.uint64, to_move: int) -> int:
+        return int(self._grid(move, to_move).argmax())
 
     def _finished(self, own: np.uint64, opp: np.uint64) -> int:
         """+1 when the mover has already connected, -1 when the opponent has, 0 while the game is open."""

@@ -111,6 +111,20 @@ def find(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> 
 
 
 @uncounted_kernel
+def cost_of(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> int:
+    """Nodes that the knowledge of a position has cost; 0 if it is not in the table."""
+    turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
+    if turned_own < own or (turned_own == own and turned_opp < opp):
+        own, opp = turned_own, turned_opp
+    first = _first_row(positions.shape[0], own, opp)
+    for i in range(first, first + _PROBES):
+        sealed = seal(positions[i])
+        if positions[i, _OWN] ^ sealed == own and positions[i, _OPP] ^ sealed == opp:
+            return np.int64(positions[i, _COST])  # type: ignore[return-value]
+    return 0
+
+
+@uncounted_kernel
 def store(positions: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int) -> None:
     """Store the knowledge gained by `cost` more nodes; if its rows are taken, the one that cost least gives way."""
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
