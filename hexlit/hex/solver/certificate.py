@@ -133,7 +133,7 @@ class Certificate:
             common &= answer[0] | self.claims.carriers[answer[1]]
         while (left := common & ~sum(kills)) or not answers:
             known = self._solver.known_moves(np.uint64(_turned(opp)), np.uint64(_turned(own)), WON).tolist()
-            ways = [((_turned(carrier) & left).bit_count(), _turned(move)) for move, carrier in known]
+            ways = [((_turned(carrier) & left).bit_count(), _turned(move)) for move, carrier, _ in known]
             ways = [way for way in ways if way[1] & common] or [(0, next(bits_of(left or common)))]
             answers.append(self._moving(own, opp | min(ways)[1]))
             common &= answers[-1][0] | self.claims.carriers[answers[-1][1]]

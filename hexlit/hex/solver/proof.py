@@ -374,7 +374,7 @@ def prove(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
 def known_moves(own: np.uint64, opp: np.uint64, cells: np.uint64, state: int, w: Work, found: Words) -> int:
     """The moves of `cells` after which the other side is known to be in `state`; returns how many.
 
-    `found` [64, 2] gets each move and the carrier of the winner.
+    `found` [64, 3] gets each move, the carrier of the winner, and the nodes that the position after it has cost.
     """
     number = 0
     while cells:
@@ -385,16 +385,6 @@ def known_moves(own: np.uint64, opp: np.uint64, cells: np.uint64, state: int, w:
         if seen and known.state == state:
             captured = own_captured if state == WON else opp_captured
             found[number, 0], found[number, 1] = cell, transpose(known.cells | captured)
+            found[number, 2] = cost_of(w.table.positions, own_after, opp_after, w.spare)
             number += 1
     return number
-
-
-@uncounted_kernel
-def costs_of_moves(own: np.uint64, opp: np.uint64, w: Work, costs: npt.NDArray[np.int64]) -> None:
-    """Nodes that the positions after each move have cost, in `costs` [64] by bit of the cell; see `cost_of`."""
-    cells = w.edges.board & ~(own | opp)
-    for bit in range(costs.size):
-        cell = np.uint64(1) << np.uint64(bit)
-        if cells & cell:
-            own_after, opp_after, _, _ = _fill_in(transpose(opp), transpose(own | cell), w)
-            costs[bit] = cost_of(w.table.positions, own_after, opp_after, w.spare)

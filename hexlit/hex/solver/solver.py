@@ -10,7 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, lowest, pack, transpose, unpack
-from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, costs_of_moves, known_moves, new_works, prove
+from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove
 from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Knowledge, ProofTable, copy, dearest, new_table
 from hexlit.settings import check_numbers
 
@@ -141,14 +141,14 @@ class ExactSolver:
         raise AssertionError("a won position has a winning move in its carrier")
 
     def costs(self, cells: npt.NDArray[np.int8], to_move: int) -> npt.NDArray[np.int64]:
-        """Nodes that each move of a position has cost so far in the calls of `solve`, `[size*size]`.
+        """Nodes that refuting each move of a lost position has cost in the calls so far, `[size*size]`.
 
-        After a lost position was solved they tell which moves are hard to refute. A move that another one's refutation
-        refutes has cost nothing.
+        A move that the refutation of another one refutes has cost nothing.
         """
-        costs = np.zeros((STRIDE, STRIDE), np.int64)
-        costs_of_moves(*self._frame(cells, to_move), self._works[0], costs.reshape(-1))
-        return frame_map(costs[: self.size, : self.size].reshape(-1), to_move, self.size)
+        costs = np.zeros(cells.size, np.int64)
+        for move, _, cost in self.known_moves(*self._frame(cells, to_move), WON):
+            costs[self._cell(move, to_move)] = cost
+        return costs
 
     def remembered(self, least: int) -> Words:
         """The rows of the table, uint64 `[n, 6]`, whose positions cost at least `least` nodes."""
@@ -250,8 +250,8 @@ class ExactSolver:
                 self._grow(self._works[0].table, rows)
 
     def known_moves(self, own: np.uint64, opp: np.uint64, state: int) -> Words:
-        """The moves after which the other side is known to be in `state`, and the winner's carrier, uint64 `[n, 2]`."""
-        found = np.zeros((STRIDE * STRIDE, 2), np.uint64)
+        """The moves after which the other side is known to be in `state`, uint64 `[n, 3]`; see `proof.known_moves`."""
+        found = np.zeros((STRIDE * STRIDE, 3), np.uint64)
         work = self._works[0]
         return found[: known_moves(own, opp, work.edges.board & ~(own | opp), state, work, found)]
 
