@@ -32,7 +32,7 @@ class ProofConfig(Settings, section="evaluation.proof"):
     """
 
     enabled: bool = False
-    """Whether a run ends once its strength is proven; only on boards with solved openings, 3 to 7."""
+    """Whether a run ends once its strength is proven; only on boards with solved openings, 3 to 8."""
     evaluations: int = number(2, "[1, inf)")
     """Evaluations in a row that have to reach all limits below; the search has to judge every opening right, too."""
     search_optimality: float = number(0.99, "[0, 1]")
@@ -63,6 +63,9 @@ class EvaluationConfig(Settings, section="evaluation"):
     """Openings of the match against rollouts on boards without solved positions, each played twice."""
     rollouts: int = number(32, "[1, inf)")
     """Random playouts per leaf of that opponent."""
+    perfect_pairs: int = number(0, "[0, inf)")
+    """Openings of games against perfect play, each played twice: those of one stone first, then of two. They give
+    `strength.elo_to_perfect`, 0 for perfect play, and `strength.macs_to_perfect`. 0: none. On boards of 3 to 7 rows."""
     seed: int = number(2026, "[0, inf)")
     """Seed of the positions and openings, independent of that of training."""
     pool: PoolConfig = field(default_factory=PoolConfig)

@@ -209,6 +209,24 @@ def play_match(
     return MatchResult(wins, 2 * pairs)
 
 
+def pair_counts(first: Player, second: Player, openings: Sequence[Opening], size: int) -> tuple[int, int, int]:
+    """Numbers of `openings`, of one length, with none, one, and both of their games won by the first player."""
+    wins = [0] * len(openings)
+    for row, game in play_games((first, second), openings, size):
+        wins[row % len(openings)] += (game.winner > 0) == (row < len(openings))
+    return wins.count(0), wins.count(1), wins.count(2)
+
+
+def first_openings(size: int, count: int, seed: int) -> list[list[Opening]]:
+    """`count` openings that differ by more than a turn, by their length: all of one stone first, then of two.
+
+    There are fewer if the board has no more.
+    """
+    ones = balanced_openings(size, min(count, (size**2 + 1) // 2), 1, seed, balanced=False)
+    twos = min(count - len(ones), most_openings(size, 2) // 2)
+    return [ones, balanced_openings(size, twos, 2, seed, balanced=False)] if twos else [ones]
+
+
 def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced: bool = True) -> list[Opening]:
     """`count` openings of `plies` moves, in random order.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hexlit.arena.matches import play_match
 from hexlit.arena.players import Judgement, Judging, JudgingPlayer, Player, PolicyPlayer, SearchPlayer
+from hexlit.arena.ratings import PERFECT, Rating, rate_against_perfect
 from hexlit.arena.strength import keeps_the_win, opening_values
 from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
@@ -103,6 +104,39 @@ def measure_truth(
             if kind in document["calibration"]:
                 document["calibration"][kind].append(named | result["calibration"])
     return document
+
+
+def measure_perfect(
+    judges: Mapping[int, JudgingPlayer],
+    *,
+    size: int,
+    pairs: int,
+    seed: int,
+    advance: Callable[[float], None] = lambda share: None,
+    part: Part = measured_now,
+) -> Document:
+    """Let every level play `pairs` openings with both colours against perfect play, on a board of 3 to 7 rows.
+
+    `judges`, `advance` and `part` are as for `measure_truth`; the games of a level are a part.
+
+    Returns:
+        `players` and `anchor` as in the standings of a match (see `tournament.standings`), perfect play first.
+    """
+    from hexlit.arena.baselines import SolverPlayer  # other measurements do without its kernels
+
+    perfect, rows = SolverPlayer(size, seed=seed), list[Document]()
+
+    def measure(name: str, judge: JudgingPlayer) -> Document:
+        return asdict(rate_against_perfect({name: judge}, perfect, size, pairs, seed)[1])
+
+    for number, judge in judges.items():
+        advance(len(rows) / len(judges))
+        name = f"{number} simulations" if number else "the policy alone"
+        rows.append(part(f"{name}, perfect play", partial(measure, name, judge)))
+    whole = {name: sum(row[name] for row in rows) for name in ("wins", "games")}
+    first = Rating(PERFECT, 0.0, 0.0, 0.0, whole["games"], whole["games"] - whole["wins"], "")
+    players = [{**row, "score": row["wins"] / row["games"], "played": None} for row in (asdict(first), *rows)]
+    return {"anchor": PERFECT, "players": players, "forfeits": []}
 
 
 def _openings(judge: Judging, size: int, truth: NDArray[np.bool_] | None) -> Document:

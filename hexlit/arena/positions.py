@@ -36,7 +36,7 @@ class SolvingLimits:
 
 
 LIMITS = dict.fromkeys((3, 4, 5, 6), SolvingLimits(0, None))
-LIMITS |= {7: SolvingLimits(8, 50_000), 8: SolvingLimits(18, 50_000)}
+LIMITS |= {7: SolvingLimits(8, 50_000), 8: SolvingLimits(12, 50_000)}
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.config import PoolConfig, SprtConfig
-from hexlit.arena.matches import balanced_openings, most_openings, play_games
+from hexlit.arena.matches import balanced_openings, first_openings, most_openings, pair_counts
 from hexlit.arena.players import Player
 from hexlit.files import write_text_atomic
 
@@ -39,6 +39,9 @@ PRIOR_PAIRS = 1.0
 """Pairs of games that are added for every two players that have met; a third of each result."""
 
 RESAMPLES = 1000
+
+PERFECT = "perfect play"
+"""Name of the exact solver among the players."""
 
 OPENING_PLIES = 2
 """Of the pool's matches."""
@@ -128,6 +131,28 @@ def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]
         if longest.max() < 1e-9:
             break
     return strength
+
+
+def rate_against_perfect(
+    players: Mapping[str, Player], perfect: Player, size: int, pairs: int, seed: int
+) -> list[Rating]:
+    """Ratings of `players` by games against `perfect`, a `SolverPlayer`, which has 0 and comes first.
+
+    Each plays `pairs` openings with both colours, see `first_openings`. Perfect play wins at least one of the two.
+    """
+    openings, results = first_openings(size, pairs, seed), {}
+    for name, player in players.items():
+        none, one, both = np.sum([pair_counts(player, perfect, alike, size) for alike in openings], axis=0).tolist()
+        results[name, PERFECT] = none, one, both
+    return rate([PERFECT, *players], results, PERFECT, seed=seed)
+
+
+def macs_to_perfect(macs: float, elo: float) -> float:
+    """Multiply-adds to come within 50 Elo of perfect play, of a player at `elo` after `macs`.
+
+    Further away it is an estimate: ten times the computation is worth 500 Elo (Jones 2021, arXiv 2104.03113).
+    """
+    return float(macs * 10 ** (max(0.0, -50.0 - elo) / 500))
 
 
 SCORES = (0.0, 0.5, 1.0)
@@ -250,10 +275,7 @@ class RatingPool:
         pairs = min(self.config.pairs, most_openings(self.size, plies))
         # Each epoch has its own openings, so that no network profits from those of an earlier one.
         openings = balanced_openings(self.size, pairs, plies, self.seed + epoch)
-        wins = [0] * pairs
-        for row, game in play_games((network, opponent), openings, self.size):
-            wins[row % pairs] += (game.winner > 0) == (row < pairs)
-        return wins.count(0), wins.count(1), wins.count(2)
+        return pair_counts(network, opponent, openings, self.size)
 
     def _rate(self) -> None:
         epochs = sorted({result.epoch for result in self.results})

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.matches import most_openings, play_match
-from hexlit.arena.players import Judgement, Judging, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judgement, Judging, Player, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
+from hexlit.arena.ratings import rate_against_perfect
 from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import SolvedPositions
@@ -140,6 +141,9 @@ class Strength:
         Where figures may prove the network, a measurement that is not final takes a fifth of its positions until its
         figures come near the proof. `positions` is their number.
 
+        With `config.perfect_pairs`: `elo_to_perfect`, the rating of the search by games against perfect play, which has
+        0, and `elo_interval`, the ends of its 95% interval.
+
         Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions from games
         `value_brier`, `value_log_loss`, `value_calibration_error`, `value_sign_accuracy` (see `Calibration`) and
         `games_policy_optimality`. Only the end measures `games_search_optimality` and the `mistakes` in all won
@@ -150,12 +154,16 @@ class Strength:
         if self.size not in SOLVED_SIZES:
             share = self._share_against_rollouts(searcher, final)
             return {"rollouts_share": share, "score": share}
+        figures: Figures = {}
+        if pairs := self.config.perfect_pairs:
+            rating = rate_against_perfect({"search": searcher}, self._perfect, self.size, pairs, self.config.seed)[1]
+            figures = {"elo_to_perfect": rating.elo, "elo_interval": [rating.low, rating.high]}
         whole, least = self._random_positions(final), proof_of(self.config, self.size)
         if least is not None and not final:
-            figures = self._judge(searcher, policy, whole.only(slice(len(whole) // FIRST_SHARE)), final)
+            figures |= self._judge(searcher, policy, whole.only(slice(len(whole) // FIRST_SHARE)), final)
             if any(figures[name] < bound - NEAR for name, bound in least.items()):
                 return figures
-        return self._judge(searcher, policy, whole, final)
+        return figures | self._judge(searcher, policy, whole, final)
 
     def _judge(self, searcher: SearchPlayer, policy: PolicyPlayer, positions: SolvedPositions, final: bool) -> Figures:
         truth, from_games = solved_openings(self.size), self._game_positions
@@ -201,6 +209,12 @@ class Strength:
     @functools.cached_property
     def _game_positions(self) -> SolvedPositions:
         return game_positions(self.size, self.config.game_positions, self.config.seed, self.cache)
+
+    @functools.cached_property
+    def _perfect(self) -> Player:
+        from hexlit.arena.baselines import SolverPlayer  # most runs do without its kernels
+
+        return SolverPlayer(self.size, seed=self.config.seed)
 
     def _share_against_rollouts(self, searcher: SearchPlayer, final: bool) -> float:
         rollouts = RolloutEvaluator(self.config.rollouts, self.config.seed)

@@ -71,10 +71,7 @@ def report_sweep(folder: Path, settings: "ReportConfig") -> None:
         results, obstacle = read_results(folder), f"nothing was written: {error.strerror} ({folder})"
     document = as_document(results)
     show(sweep_page(document, together=True), console, rows=settings.rows)
-    written = ["overall_results.json", "leaderboard.csv"]
-    written += ["best.yaml"] if document["best"] is not None else []
-    written += ["report.html", "figures"] if settings.figures else []
-    line = obstacle or f"{document['folder']}: {', '.join(written)}"
+    line = obstacle or f"Everything of this sweep: {document['folder']}"
     console.print(f"\n{line}", style="red" if obstacle else "dim", soft_wrap=True, markup=False)
 
 

@@ -29,9 +29,9 @@ class StrengthConfig(Settings):
 
     checkpoint: str = MISSING
     """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
-    what: str = one_of(("truth", "search"), "truth")
-    """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `search`:
-    strength and cost of searches."""
+    what: str = one_of(("truth", "perfect", "search"), "truth")
+    """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `perfect`:
+    Elo below perfect play, by games against the solver. `search`: strength and cost of searches."""
     board: int | None = number(None, BOARDS)
     """Rows of the board. Null: the network's own board."""
     simulations: list[int] = number([16, 64, 256], f"[1, {MOST_SIMULATIONS}]")
@@ -41,7 +41,8 @@ class StrengthConfig(Settings):
     leaves: list[int] = number([4, 8, 16], f"[2, {MOST_LEAVES}]")
     """Leaves of one tree that are evaluated together, for `what=search`; each number is measured."""
     pairs: int = number(50, "[1, inf)")
-    """Distinct openings of a match, for `what=search`; each is played twice."""
+    """Distinct openings of a match, for `what=perfect` and `search`; each is played twice. `perfect` takes those of one
+    stone first."""
     games: int | None = number(None, "[1, inf)")
     """Positions searched at the same time. Null: the device's default."""
     seconds: float = number(1.0, "(0, inf)", unit="seconds")
@@ -75,8 +76,6 @@ class StrengthConfig(Settings):
             raise UsageError("where=ray: what=search measures the speed of this machine; leave one of them out")
         if not self.simulations:
             raise UsageError("simulations=[]: name at least one number, such as [16,64,256]")
-        if self.json and self.markdown:
-            raise UsageError("json=true markdown=true: choose one of them")
 
 
 def arguments(argv: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ from hexlit.reporting.board_svg import board_picture
 from hexlit.reporting.html import drawn
 from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.screen import work_bar
-from hexlit.reporting.strength import figures_of, search_table, strength_page
+from hexlit.reporting.strength import figures_of, strength_page, table_of
 from hexlit.reporting.text import as_rows, markdown, terminal
 from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network, network_file
 from hexlit.tracking.provenance import versions
@@ -56,7 +56,7 @@ def strength(settings: "StrengthConfig", composed: Composed) -> None:
     document = document_of(folder, STRENGTH) if finished else measured(settings, composed)
     if settings.report:
         write_beside(folder)
-    log_tables = partial(_log_levels if document["what"] == "truth" else _log_searches, document)
+    log_tables = partial(_log_levels if document["what"] == "truth" else _log_table, document)
     track(settings, composed, document, log_tables, "strength", [settings.checkpoint], FILES)
     console = terminal(wide=150)
     print_results(settings, document, strength_page(document), console)
@@ -70,7 +70,7 @@ def measured(settings: "StrengthConfig", composed: Composed) -> Document:
     loaded = network_of(settings)  # may be refused before anything is written
     if settings.resume is None:
         settings_writer(composed)()
-    measure = measure_truth if settings.what == "truth" else measure_search
+    measure = measure_search if settings.what == "search" else measure_truth
     with resumable("hexlit strength", folder), work_bar("measuring") as advance:
         evaluators, games, facts = subject(settings, loaded)
         parts = Parts(folder, network_file(settings.checkpoint), facts["device"], resume=settings.resume is not None)
@@ -103,8 +103,8 @@ def network_of(settings: "StrengthConfig") -> LoadedNetwork:
     size = settings.board or loaded.size
     if settings.what == "truth":
         limits_of(size)
-    elif size < 3:
-        raise UsageError(f"board={size}: two stones decide nothing only on boards of 3 rows and more")
+    elif size < 3 or (settings.what == "perfect" and size > 7):
+        raise UsageError(f"board={size}: what={settings.what} needs 3 rows or more, what=perfect up to 7")
     return loaded
 
 
@@ -131,14 +131,18 @@ def subject(settings: "StrengthConfig", loaded: LoadedNetwork) -> tuple[Evaluato
 def measure_truth(
     settings: "StrengthConfig", evaluators: Evaluators, games: int, advance: Advance, part: Part
 ) -> Iterator[Document]:
-    """Openings, optimality and calibration, without search and with each number of simulations."""
-    size, cache = evaluators.size, cache_folder() / "truth"
-    advance("solving positions", 0.0)
-    kinds = {"games": game_positions, "random": random_positions}
-    positions = {kind: make(size, settings.positions, settings.seed, cache) for kind, make in kinds.items()}
-    batch = games * settings.workers if settings.where == "ray" else games
+    """Openings, optimality and calibration, or games against perfect play: without search, and by simulations."""
+    size, seed, cache = evaluators.size, settings.seed, cache_folder() / "truth"
     with judges(settings, evaluators, games) as judge:
         levels = {number: judge(number) for number in (0, *sorted(set(settings.simulations)))}
+        if settings.what == "perfect":
+            how = {"size": size, "pairs": settings.pairs, "seed": seed}
+            yield measures.measure_perfect(levels, **how, advance=partial(advance, "playing perfect play"), part=part)
+            return
+        advance("solving positions", 0.0)
+        kinds = {"games": game_positions, "random": random_positions}
+        positions = {kind: make(size, settings.positions, seed, cache) for kind, make in kinds.items()}
+        batch = games * settings.workers if settings.where == "ray" else games
         judged = partial(advance, "judging positions")
         yield measures.measure_truth(levels, positions, size=size, batch=batch, advance=judged, part=part)
 
@@ -196,8 +200,8 @@ class Parts:
         return parts[name]
 
 
-def _log_searches(document: Document, run: "TrackedRun") -> None:
-    run.table("strength/searches", *as_rows(search_table(document)), 0)
+def _log_table(document: Document, run: "TrackedRun") -> None:
+    run.table("strength/searches", *as_rows(table_of(document)), 0)
 
 
 def _log_levels(document: Document, run: "TrackedRun") -> None:

@@ -16,6 +16,7 @@ SOLVED = {
     5: "LLLLW/LWWWW/LWWWL/WWWWL/WLLLL",
     6: "LLLLLW/LWWWWW/WWWWWW/WWWWWW/WWWWWL/WLLLLL",
     7: "LLLLLLW/LLWLWWW/LWWWWWL/WWWWWWW/LWWWWWL/WWWLWLL/WLLLLLL",
+    8: "LLLLLLLW/LLLLLLWW/LWWWWWWL/LWWWWWWW/WWWWWWWL/LWWWWWWL/WWLLLLLL/WLLLLLLL",
 }
 
 
@@ -29,5 +30,5 @@ def solved_openings(size: int) -> npt.NDArray[np.bool_]:
         UsageError: no table for this size.
     """
     if size not in SOLVED:
-        raise UsageError(f"no solved openings for size {size}: the sizes with a table are 3 to 7")
+        raise UsageError(f"no solved openings for size {size}: the sizes with a table are 3 to 8")
     return np.array([letter == "W" for letter in SOLVED[size].replace("/", "")], dtype=np.bool_)

@@ -73,6 +73,7 @@ def format_hundredths(value: float) -> str:
 LEFT_OUT = ("positions", "score", "measured after")
 """Figures of `format_strength` that do not fit into a sentence."""
 _ORDER = ("openings_right", "search_optimality", "policy_optimality", "rollouts_share")
+_FORMS = {"elo_to_perfect": "{:+.0f}", "macs_to_perfect": "{:.1e}"}
 _SHARE = re.compile("_(optimality|share|accuracy|calibration_error)$")
 
 
@@ -93,6 +94,6 @@ def format_figures(figures: Mapping[str, object]) -> dict[str, str]:
         if name == "openings_right":
             texts["openings"] = f"{value}/{figures['openings']}" if "openings" in figures else f"{value}"
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            unit = "count" if isinstance(value, int) else "share" if _SHARE.search(name) else None
+            unit = "count" if isinstance(value, int) else "share" if _SHARE.search(name) else _FORMS.get(name)
             texts[heading.replace("_", " ")] = shown(value, unit)
     return texts

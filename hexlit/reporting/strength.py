@@ -9,6 +9,7 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
 from hexlit.reporting import page as pages
 from hexlit.reporting.board import step_game
+from hexlit.reporting.match import about_ratings, ratings
 from hexlit.reporting.page import Block, Boards, Cell, ChartLine, Column, Facts, Figure, Figures, Notes, Section, table
 from hexlit.reporting.quantities import DASH, format_figures, format_share, format_strength, shown
 from hexlit.reporting.run_files import RunFiles
@@ -131,9 +132,11 @@ def strength_page(document: Mapping[str, Any]) -> pages.Page:
     """
     size = document["board"]
     where = f"{document['checkpoint']} · {size}×{size} · {document['search']['algorithm']} · {document['device']}"
-    if document["what"] == "search":
-        section = Section("Searches", [search_table(document), Notes([about_searches(document)], "quiet")])
-        return pages.Page(f"Searches on {size}×{size}", where, [section])
+    if document["what"] != "truth":
+        title = {"search": "Searches", "perfect": "Against perfect play"}[document["what"]]
+        about = [about_searches(document)] if document["what"] == "search" else about_ratings(document)
+        section = Section(title, [table_of(document), Notes(about, "quiet")])
+        return pages.Page(f"{title} on {size}×{size}", where, [section])
     truth, levels = document["openings"]["truth"], document["openings"]["levels"]
     maps = [pages.OpeningsBoard(judged_by(one["simulations"]), one["map"], truth) for one in levels]
     others: list[Block] = [Boards(more)] if (more := [*maps[1:-1], *solved(truth)]) else []
@@ -149,7 +152,6 @@ def strength_page(document: Mapping[str, Any]) -> pages.Page:
         Section("Figures", [Figures(figures_of(document))], detail=True),
         Section("Optimality", optimality),
         Section("Calibration", calibration),
-        Section("Positions", [origin_table(one) for kind, one in document["positions"].items() if kind == "games"]),
     ]
     last = levels[-1]
     facts = [("openings right", DASH if truth is None else f"{last['right']}/{len(truth)}")]
@@ -223,17 +225,6 @@ def reliability_table(kind: str, level: Mapping[str, Any]) -> pages.Table:
     return table(f"Reliability: {judged_by(level['simulations'])}, {KINDS[kind]}", headings, rows)
 
 
-def origin_table(positions: Mapping[str, Any]) -> pages.Table:
-    """The origin of the positions from games: a row per source, a column per stage."""
-    by_source: dict[str, dict[str, str]] = {}
-    for one in positions["shares"]:
-        text = f"{one['count']} ({format_share(one['share'])}), {one['mean_stones'] or 0:.1f} stones"
-        by_source.setdefault(one["source"], {})[one["stage"]] = text if one["count"] else "0"
-    rows = [[source, *cells.values()] for source, cells in by_source.items()]
-    title = f"{positions['count']:,} positions from games, {positions['unsolved']} draws passed over as unsolved"
-    return table(title, ["players", *next(iter(by_source.values()))], rows)
-
-
 def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     """Strength by simulations with 95% intervals, then the reliability of the value by kind of positions.
 
@@ -265,8 +256,10 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     return figures
 
 
-def search_table(document: Mapping[str, Any]) -> pages.Table:
-    """Strength and cost of each way of searching, a row each."""
+def table_of(document: Mapping[str, Any]) -> pages.Table:
+    """Ratings against perfect play; or strength and cost of each way of searching, a row each."""
+    if document["what"] == "perfect":
+        return ratings(document)
     headings: list[str | Column] = ["search", "simulations", "leaves", "opponent"]
     for what in ("won", "optimal"):
         headings.append(Column(f"{what} (95%)", number=True, names=(what, f"{what}, low", f"{what}, high")))

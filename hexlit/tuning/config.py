@@ -15,8 +15,8 @@ BUDGET_STEPS = 20
 DIRECTIONS = ("minimize", "maximize")
 DIRECTION_OF_MODE = {"min": "minimize", "max": "maximize"}
 """Direction of an objective by the run's `trainer.monitor_mode`."""
-_LARGER_IS_BETTER = ("score", "rollouts_share", "optimality", "accuracy", "_right", "per_second")
-_SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb")
+_LARGER_IS_BETTER = ("score", "rollouts_share", "optimality", "accuracy", "_right", "per_second", "elo_to_perfect")
+_SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb", "macs_to_perfect")
 
 
 @dataclass

@@ -9,7 +9,16 @@ import pytest
 from hexlit.arena.config import EvaluationConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
-from hexlit.arena.strength import SHOWN_MISTAKES, SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
+from hexlit.arena.ratings import macs_to_perfect
+from hexlit.arena.strength import (
+    SHOWN_MISTAKES,
+    SOLVED_SIZES,
+    Figures,
+    Strength,
+    mistakes,
+    opening_values,
+    proof_of,
+)
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
 from tests.arena.oracle import Oracle
@@ -121,7 +130,7 @@ def test_positions_that_a_run_looks_at_are_not_those_of_its_final_figures(tmp_pa
     [
         (ProofConfig(), 1, 5, None),
         (ProofConfig(enabled=True), 0, 5, None),
-        (ProofConfig(enabled=True), 1, 8, None),
+        (ProofConfig(enabled=True), 1, 9, None),
         (
             ProofConfig(enabled=True, policy_optimality=0.9),
             1,
@@ -143,7 +152,27 @@ def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None
     assert all(figures[name] >= value for name, value in least.items())
 
 
-@pytest.mark.parametrize("size", [2, 8])
+@pytest.mark.row("G3")
+def test_elo_to_perfect_play_tells_the_perfect_from_others() -> None:
+    """Perfect play itself has 0; what knows nothing loses nearly all."""
+    found = {}
+    for name, evaluator in {"oracle": Oracle(4), "uniform": UniformEvaluator()}.items():
+        config = EvaluationConfig(simulations=8, positions=20, quick_positions=20, game_positions=12, perfect_pairs=30)
+        strength = Strength(config, SearchConfig(), size=4, swap=False, batch=16)
+        found[name] = strength.measure(evaluator, final=False)
+    assert found["oracle"]["elo_to_perfect"] == pytest.approx(0, abs=1e-6)
+    assert found["uniform"]["elo_to_perfect"] < -150
+    for figures in found.values():
+        low, high = figures["elo_interval"]
+        assert low < figures["elo_to_perfect"] < high
+
+
+def test_the_way_to_perfect_play_is_measured_at_50_elo_and_estimated_before() -> None:
+    assert macs_to_perfect(1e9, -20.0) == macs_to_perfect(1e9, -50.0) == 1e9
+    assert macs_to_perfect(1e9, -550.0) == pytest.approx(1e10)
+
+
+@pytest.mark.parametrize("size", [2, 9])
 def test_other_boards_are_measured_by_a_match_against_rollouts(size: int) -> None:
     assert size not in SOLVED_SIZES
     config = EvaluationConfig(simulations=2, rollouts=1, match_pairs=1 if size == 2 else 2)

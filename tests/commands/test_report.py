@@ -33,7 +33,7 @@ def test_a_sweep_is_reported_by_its_path_or_as_the_newest(
     assert re.search(r"trials done  complete  failed .*\n *3 of 3 +2 +1 ", out)
     assert "best: trial 2 · strength.score 0.9000" in out
     assert re.search(r"1  failed +killed by SIGKILL +trial-001", out)
-    assert out.rstrip().endswith("runs/hex5/s: overall_results.json, leaderboard.csv, best.yaml")
+    assert out.rstrip().endswith("Everything of this sweep: runs/hex5/s")
     assert json.loads((sweep / "overall_results.json").read_text())["best"] == 2
 
 
@@ -47,7 +47,7 @@ def test_a_path_with_odd_characters_is_taken(capsys: pytest.CaptureFixture[str])
 @pytest.mark.row("C22")
 def test_figures_and_the_page_are_drawn(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(sweep)]) == 0
-    assert capsys.readouterr().out.rstrip().endswith("best.yaml, report.html, figures")
+    assert capsys.readouterr().out.rstrip().endswith(f"Everything of this sweep: {sweep}")
     assert (sweep / "report.html").is_file()
     assert (sweep / "figures" / "history.svg").is_file()
     assert (sweep / "figures" / "history.json").is_file()

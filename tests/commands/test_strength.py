@@ -64,6 +64,21 @@ def test_searches_are_compared_in_a_table_of_markdown(
     assert [row["match"]["count"] for row in rows] == [6] * 6
 
 
+@pytest.mark.row("G3")
+def test_the_elo_of_perfect_play_is_told_by_simulations(
+    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["what=perfect", "simulations=[2]", "pairs=12", f"output={tmp_path / 'o'}"]
+    assert main([*SMALL, *arguments, f"checkpoint={checkpoint}", "markdown=true"]) == 0
+    text = capfd.readouterr().out
+    assert "Against perfect play on 3×3" in text
+    assert "| perfect play | +0 | anchor | 48 |" in text
+    players = json.loads((tmp_path / "o" / "strength.json").read_text())["players"]
+    assert [one["name"] for one in players] == ["perfect play", "the policy alone", "2 simulations"]
+    assert all(one["games"] == 24 and one["wins"] <= 12 and one["low"] < one["elo"] < 0 for one in players[1:])
+    assert "Against perfect play" in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.row("E17")
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_checkpoint_of_a_run_serves_here_by_its_folder_and_on_another_board(

@@ -108,6 +108,8 @@ class HexTrainConfig(RunConfig):
             raise UsageError(f"{name}={getattr(self, name)}: needs searched policies, which recorded games lack")
         if self.accelerator.persistent_workers is not None:
             raise UsageError("accelerator.persistent_workers: has no effect on Hex, whose loaders serve one epoch")
+        if (pairs := self.evaluation.perfect_pairs) and not 3 <= self.board <= 7:
+            raise UsageError(f"evaluation.perfect_pairs={pairs}: needs a board of 3 to 7 rows, not of {self.board}")
         monitor = self.trainer.monitor  # the run itself would notice only in its last epoch that it is not measured
         if monitor.startswith("val.") and self.data.source != "games":
             raise UsageError(f"trainer.monitor={monitor}: only data=games is validated; choose another, as train.loss")

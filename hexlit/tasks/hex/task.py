@@ -1,6 +1,7 @@
 """The task `hex`: a policy/value network, its training games, its rating, and the measure of its strength."""
 
 import logging
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -17,7 +18,7 @@ from hexlit.accelerate.collectives import on_writer
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
-from hexlit.arena.ratings import RatingPool
+from hexlit.arena.ratings import RatingPool, macs_to_perfect
 from hexlit.hex.jit import use_threads
 from hexlit.hex.notation import format_moves
 from hexlit.nets.config import AUXILIARY, saved_config
@@ -55,7 +56,7 @@ SAMPLES = 4
 """Games in a table."""
 COLOURS = {1: "Black", -1: "White", 0: "unknown"}
 LOWEST = ("strength.*_brier", "strength.*_log_loss", "strength.*_error", "val.value_brier", "val.value_*_error")
-HIGHEST = ("openings_right", "optimality", "_accuracy", "_share")
+HIGHEST = ("openings_right", "optimality", "_accuracy", "_share", "elo_to_perfect")
 IsDue = Callable[[L.Trainer], bool]
 """Whether the epoch that ends now is measured."""
 
@@ -102,6 +103,7 @@ class HexTask(ShownTask):
         Metric("games.*", "data/*"),
         *(Metric(name, best="min") for name in LOWEST),
         Metric("strength.openings", best=None),
+        Metric("strength.macs_to_perfect", best="min"),
         *(Metric(f"strength.*{name}", best="max") for name in HIGHEST),
         *(Metric(name, best="max") for name in ("val.*_accuracy", "strength.score", "rating.elo")),
     )
@@ -114,7 +116,7 @@ class HexTask(ShownTask):
     def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels) -> None:
         """Output goes to `console`."""
         super().__init__(config, console)
-        self._strength = strength
+        self._strength, self._macs = strength, math.inf
         self._closing: list[StrengthAndKernels | HexDataModule] = [strength]
 
     def set_up(self, session: Session) -> None:
@@ -164,8 +166,11 @@ class HexTask(ShownTask):
 
     def _measure(self, final: bool) -> Mapping[str, Any]:
         evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
-        self._measured = self._strength.measure(evaluator, final=final)
-        return self._measured
+        self._measured = figures = dict(self._strength.measure(evaluator, final=final))
+        if "elo_to_perfect" in figures:
+            self._macs = min(self._macs, macs_to_perfect(self.data_flops() / 2, figures["elo_to_perfect"]))
+            figures["macs_to_perfect"] = self._macs
+        return figures
 
     def before_evaluation(self, is_due: IsDue) -> list[L.Callback]:
         self._is_due = is_due
