@@ -43,6 +43,9 @@ RESAMPLES = 1000
 PERFECT = "perfect play"
 """Name of the exact solver among the players."""
 
+NEARLY = 50.0
+"""Elo below perfect play at which `macs_to_perfect` counts, as Jones 2021 does."""
+
 OPENING_PLIES = 2
 """Of the pool's matches."""
 
@@ -152,7 +155,7 @@ def macs_to_perfect(macs: float, elo: float) -> float:
 
     Further away it is an estimate: ten times the computation is worth 500 Elo (Jones 2021, arXiv 2104.03113).
     """
-    return float(macs * 10 ** (max(0.0, -50.0 - elo) / 500))
+    return float(macs * 10 ** (max(0.0, -NEARLY - elo) / 500))
 
 
 SCORES = (0.0, 0.5, 1.0)

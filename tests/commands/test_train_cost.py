@@ -9,6 +9,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from hexlit.accelerate.profile import build_profile
+from hexlit.arena.ratings import NEARLY, macs_to_perfect
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.application import typed
 from hexlit.nets.tower import forward_flops
@@ -122,3 +123,21 @@ def test_a_finished_budget_is_not_exceeded_by_resuming(tmp_path: Path) -> None:
     assert again.summary["epochs"] == len(again.table("metrics.csv")) == 1
     assert again.summary["games"] == len(again.games) == games
     assert cast(dict[str, Any], again.summary["cost"])["flops"] == cost["flops"]
+
+
+@pytest.mark.row("G3")
+def test_the_way_to_perfect_play_is_counted_to_the_first_evaluation_near_it(tmp_path: Path) -> None:
+    """Over a resumption, too. On 3×3 sixty-four simulations soon play all but perfectly."""
+    settings = ("evaluation.perfect_pairs=12", "evaluation.simulations=300", "trainer.max_epochs=6")
+    run = train(tmp_path, *settings, "trainer.max_flops=1")
+    train(tmp_path, "resume=run", "trainer.max_flops=null", base=())
+    rows = [row for row in run.table("metrics.csv") if row["strength.elo_to_perfect"]]
+    assert len(rows) == 6
+    near = [float(row["strength.elo_to_perfect"]) >= -NEARLY for row in rows]
+    assert any(near)
+    first = near.index(True)
+    macs = [float(row["cost.actor_macs"]) for row in rows]
+    ways = [float(row["strength.macs_to_perfect"]) for row in rows]
+    assert ways[first:] == pytest.approx([macs[first]] * (6 - first))
+    for row, spent, way in zip(rows[:first], macs, ways, strict=False):
+        assert way == pytest.approx(macs_to_perfect(spent, float(row["strength.elo_to_perfect"])), rel=1e-4)

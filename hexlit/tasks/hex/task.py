@@ -1,7 +1,6 @@
 """The task `hex`: a policy/value network, its training games, its rating, and the measure of its strength."""
 
 import logging
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -18,7 +17,7 @@ from hexlit.accelerate.collectives import on_writer
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
-from hexlit.arena.ratings import RatingPool, macs_to_perfect
+from hexlit.arena.ratings import NEARLY, RatingPool, macs_to_perfect
 from hexlit.hex.jit import use_threads
 from hexlit.hex.notation import format_moves
 from hexlit.nets.config import AUXILIARY, saved_config
@@ -26,6 +25,7 @@ from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
 from hexlit.reporting.board_svg import board_picture, moves_svg
 from hexlit.reporting.page import OpeningsBoard
+from hexlit.reporting.run_files import read_run
 from hexlit.reporting.strength import hex_sections
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
@@ -116,7 +116,7 @@ class HexTask(ShownTask):
     def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthAndKernels) -> None:
         """Output goes to `console`."""
         super().__init__(config, console)
-        self._strength, self._macs = strength, math.inf
+        self._strength = strength
         self._closing: list[StrengthAndKernels | HexDataModule] = [strength]
 
     def set_up(self, session: Session) -> None:
@@ -167,9 +167,11 @@ class HexTask(ShownTask):
     def _measure(self, final: bool) -> Mapping[str, Any]:
         evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
         self._measured = figures = dict(self._strength.measure(evaluator, final=final))
-        if "elo_to_perfect" in figures:
-            self._macs = min(self._macs, macs_to_perfect(self.data_flops() / 2, figures["elo_to_perfect"]))
-            figures["macs_to_perfect"] = self._macs
+        if (elo := figures.get("elo_to_perfect")) is not None:
+            earlier = read_run(self.session.folder)
+            was = zip(earlier.column("strength.elo_to_perfect"), earlier.column("cost.actor_macs"), strict=True)
+            near = (macs for elo, macs in was if elo is not None and elo >= -NEARLY)
+            figures["macs_to_perfect"] = next(near, macs_to_perfect(self.data_flops() / 2, elo))
         return figures
 
     def before_evaluation(self, is_due: IsDue) -> list[L.Callback]:
