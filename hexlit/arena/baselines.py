@@ -128,8 +128,11 @@ class SolverPlayer(Player):
 
     def unsolved_moves(self, board: GameBoard, colour: int) -> int:
         """See `Player`."""
-        before = (GameBoard(board.size, swap=board.swap, moves=board.moves[:ply]) for ply in range(len(board.moves)))
-        return sum(one.to_move == colour and one.cells.tobytes() in self._given_up for one in before)
+        replayed, count = GameBoard(board.size, swap=board.swap), 0
+        for move in board.moves if self._given_up else ():
+            count += replayed.to_move == colour and replayed.cells.tobytes() in self._given_up
+            replayed.play(move)
+        return count
 
     def _winning_moves(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         moves = [self._winning_move(board, int(colour)) for board, colour in zip(cells, to_move, strict=True)]

@@ -20,7 +20,7 @@ from hexlit.arena.strength import (
     proof_of,
 )
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
+from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 from tests.arena.oracle import Oracle
 
 
@@ -155,8 +155,8 @@ def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None
 @pytest.mark.row("G3")
 def test_elo_to_perfect_play_tells_the_perfect_from_others() -> None:
     """Perfect play itself has 0; what knows nothing loses nearly all."""
-    found = {}
-    for name, evaluator in {"oracle": Oracle(4), "uniform": UniformEvaluator()}.items():
+    found, evaluators = {}, dict[str, Evaluator](oracle=Oracle(4), uniform=UniformEvaluator())
+    for name, evaluator in evaluators.items():
         config = EvaluationConfig(simulations=8, positions=20, quick_positions=20, game_positions=12, perfect_pairs=30)
         strength = Strength(config, SearchConfig(), size=4, swap=False, batch=16)
         found[name] = strength.measure(evaluator, final=False)
