@@ -16,7 +16,7 @@ from hexlit.arena.players import Judgement, Judging, JudgingPlayer, Player, Poli
 from hexlit.arena.ratings import PERFECT, Rating, rate_against_perfect
 from hexlit.arena.strength import keeps_the_win, opening_values
 from hexlit.hex.judging import openings_right
-from hexlit.hex.openings import SOLVED, solved_openings
+from hexlit.hex.openings import solved_openings
 from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.nets.calibration import calibrate
 from hexlit.search.config import ALGORITHMS, SearchConfig
@@ -70,13 +70,13 @@ def measure_truth(
     Each kind of positions at each level is a `part`, and the openings are one.
 
     Returns:
-        `openings`: `truth` (None if unknown) and per level `simulations`, `map` (value for Black) and `right`.
+        `openings`: `truth` and per level `simulations`, `map` (value for Black) and `right`.
         `positions`, `optimality`: see `describe_positions` and `optimality`, by kind. `calibration`: per level, for
         kinds with lost positions too, see `Calibration`.
     """
-    truth = solved_openings(size) if size in SOLVED else None
+    truth = solved_openings(size)
     document: Document = {
-        "openings": {"truth": None if truth is None else truth.tolist(), "levels": []},
+        "openings": {"truth": truth.tolist(), "levels": []},
         "positions": {kind: describe_positions(of_kind) for kind, of_kind in positions.items()},
         "optimality": {kind: [] for kind in positions},
         "calibration": {kind: [] for kind, of_kind in positions.items() if not of_kind.won.all()},
@@ -139,9 +139,9 @@ def measure_perfect(
     return {"anchor": PERFECT, "players": players, "forfeits": []}
 
 
-def _openings(judge: Judging, size: int, truth: NDArray[np.bool_] | None) -> Document:
+def _openings(judge: Judging, size: int, truth: NDArray[np.bool_]) -> Document:
     values = opening_values(judge, size)
-    return {"map": values.tolist(), "right": None if truth is None else openings_right(values.tolist(), truth)}
+    return {"map": values.tolist(), "right": openings_right(values.tolist(), truth)}
 
 
 def _positions(judge: Judging, positions: SolvedPositions) -> Document:

@@ -77,15 +77,6 @@ def test_a_constant_gets_the_base_rates() -> None:
     assert found["openings"]["levels"][0]["right"] == int((~solved_openings(4)).sum())
 
 
-def test_a_board_without_solved_openings_has_its_positions_all_the_same() -> None:
-    found = measure_truth(
-        levels_of(UniformEvaluator(), (), size=8), {"games": game_positions(8, 2, seed=0)}, size=8, batch=32
-    )
-    assert found["openings"]["truth"] is None
-    assert found["openings"]["levels"][0]["right"] is None
-    assert len(found["openings"]["levels"][0]["map"]) == 64
-
-
 def network(evaluator: Evaluator, size: int) -> Network:
     return Network(lambda _: evaluator, size, swap=False)
 
