@@ -223,7 +223,7 @@ def first_openings(size: int, count: int, seed: int) -> list[list[Opening]]:
     There are fewer if the board has no more.
     """
     ones = balanced_openings(size, min(count, (size**2 + 1) // 2), 1, seed, balanced=False)
-    twos = min(count - len(ones), most_openings(size, 2) // 2)
+    twos = min(count - len(ones), most_openings(size, 2))
     return [ones, balanced_openings(size, twos, 2, seed, balanced=False)] if twos else [ones]
 
 

@@ -76,6 +76,8 @@ class StrengthConfig(Settings):
             raise UsageError("where=ray: what=search measures the speed of this machine; leave one of them out")
         if not self.simulations:
             raise UsageError("simulations=[]: name at least one number, such as [16,64,256]")
+        if self.json and self.markdown:
+            raise UsageError("json=true markdown=true: choose one of them")
 
 
 def arguments(argv: list[str]) -> list[str]:

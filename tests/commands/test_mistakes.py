@@ -95,6 +95,7 @@ MISTAKES = [
     ("solve file=game.sgf moves=a1", "give one of the two"),
     ("solve file=large.sgf", "a board of 11; positions are solved up to 8"),
     ("strength checkpoint=x simulations=[]", "simulations=[]"),
+    ("strength checkpoint=NET json=true markdown=true", "json=true markdown=true: choose one of them"),
     ("strength checkpoint=NET board=9", "board=9: positions are solved on boards of 3 to 8"),
     (
         "strength checkpoint=NET board=8 what=perfect",

@@ -141,3 +141,9 @@ def test_the_way_to_perfect_play_is_counted_to_the_first_evaluation_near_it(tmp_
     assert ways[first:] == pytest.approx([macs[first]] * (6 - first))
     for row, spent, way in zip(rows[:first], macs, ways, strict=False):
         assert way == pytest.approx(macs_to_perfect(spent, float(row["strength.elo_to_perfect"])), rel=1e-4)
+
+
+def test_the_way_to_perfect_play_may_be_measured_late(tmp_path: Path) -> None:
+    """The rows of earlier epochs have no such column."""
+    rare = ("evaluation.perfect_pairs=2", "evaluation.every_epochs=2", "trainer.max_epochs=2")
+    assert float(train(tmp_path, *rare).table("metrics.csv")[1]["strength.macs_to_perfect"]) > 0
