@@ -133,9 +133,9 @@ def _copy(subject: Subject, profile: DeviceProfile) -> HexModule:
 def batches_of(size: int, batch: int) -> list[Positions]:
     """A few batches, the same on every device: random stones, equal policies over free cells, random values."""
     planes = torch.from_numpy(random_planes(BATCHES * batch, size))
-    free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float() + 1e-6
+    free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float()
     value = torch.rand(BATCHES * batch, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    whole = (planes, free / free.sum(1, keepdim=True), value)
+    whole = (planes, free / free.sum(1, keepdim=True).clamp(min=1), value)
     return list(parts_of(whole, batch))
 
 

@@ -117,6 +117,7 @@ def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
 
 @pytest.mark.row("A8")
 def test_a_few_steps_on_cpu_and_cuda_come_to_the_same_loss() -> None:
+    torch.manual_seed(0)
     net, config = build_net(NetConfig(channels=32, blocks=[2])), BenchConfig(board=SIZE, optimizer=OPTIMIZER)
     profiles = [build_profile(AcceleratorConfig(device=device, precision="32-true")) for device in ("cpu", "cuda")]
     losses = [loss_after(Subject(net, config, profile), profile, batches_of(SIZE, 64)) for profile in profiles]
