@@ -40,8 +40,8 @@ from hexlit.selfplay.reanalysis import NewTargets, PastPositions, PastSearch
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
-_ARRAYS = ("moves", "values", "simulations", "policies", "surprises")
-"""Arrays of `GameArrays` in a snapshot."""
+_ARRAYS = ("moves", "values", "simulations", "surprises")
+"""Arrays of `GameArrays` in a snapshot, in addition to the policies, of which it has only those of full searches."""
 
 _FACTS = ("game_id", "winner", "opening", "network_version", "would_resign", "may_resign")
 """Fields of SLOT in a record."""
@@ -98,7 +98,17 @@ class GamesSettings:
         count = len(whole["moves"])
         if count != self.games:
             raise UsageError(f"selfplay.games={self.games}: the run was started with {count}; keep it to resume")
-        return {name: array[_slice(slots_of(count, self.part, self.parts))] for name, array in whole.items()}
+        own = slots_of(count, self.part, self.parts)
+        of_slots = {name: array[_slice(own)] for name, array in whole.items()}
+        if (policies := whole["policies"]).ndim == 2:
+            first = np.cumsum([0, *self.searched_in_full(whole["simulations"], whole["slot.ply"]).sum(1)])
+            of_slots["policies"] = policies[first[own.start] : first[own.stop]]
+        return of_slots
+
+    def searched_in_full(self, simulations: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
+        """The moves so far that became targets, `[G, T]`, of games with `simulations` `[G, T]` at their `ply` `[G]`."""
+        made: NDArray[np.bool_] = np.arange(simulations.shape[1]) < ply[:, None]
+        return made & (simulations == self.search.simulations)
 
 
 @dataclass
@@ -257,7 +267,7 @@ class SelfPlay:
         state = self._state
         slots = {f"slot.{name}": state.slot[name].copy() for name in SLOT.names or ()}
         arrays = {name: getattr(state, name).copy() for name in _ARRAYS}
-        return slots | arrays | {"policies": state.policies.astype(np.float16)}
+        return slots | arrays | {"policies": state.policies[self._full].astype(np.float16)}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `snapshot` of a self-play with the same settings."""
@@ -267,8 +277,15 @@ class SelfPlay:
         # Snapshots from before surprises were recorded have none: those of these moves are unknown.
         for name in _ARRAYS:
             getattr(state, name)[:] = snapshot.get(name, np.float32(0))
+        policies = snapshot["policies"]  # of all moves in earlier snapshots
+        state.policies[self._full] = policies if policies.ndim == 2 else policies[self._full]
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
+
+    @property
+    def _full(self) -> NDArray[np.bool_]:
+        """The moves of the games in progress that were searched in full, `[G, T]`."""
+        return self.settings.searched_in_full(self._state.simulations, self._state.slot["ply"])
 
     @cached_property
     def _past_search(self) -> PastSearch:
@@ -309,7 +326,7 @@ class SelfPlay:
     def _record(self, g: int) -> GameRecord:
         state, slot = self._state, self._state.slot[g]
         of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _ARRAYS[:3]}
-        full = np.flatnonzero(of_moves["simulations"] == self._rules.full_simulations)
+        full = np.flatnonzero(of_moves["simulations"] == self.settings.search.simulations)
         return GameRecord(
             **{name: slot[name].item() for name in _FACTS},
             **of_moves,
