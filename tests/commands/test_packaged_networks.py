@@ -24,7 +24,7 @@ EAGER = AcceleratorConfig(device="cpu", inference="eager", inference_precision="
 
 @pytest.fixture(autouse=True)
 def _stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_networks(monkeypatch, tmp_path / "networks", "small", "medium")
+    put_networks(monkeypatch, tmp_path / "networks", "small", "large")
 
 
 def values_of(evaluator: Any, size: int) -> Any:
@@ -44,13 +44,13 @@ def expected(name: str, size: int) -> Any:
 @pytest.mark.row("F20")
 def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
     found = networks_by_board(None, 5, EAGER)
-    for size, name in ((5, "hexlit:small"), (9, "hexlit:medium"), (15, "hexlit:medium"), (6, "hexlit:small")):
+    for size, name in ((5, "hexlit:small"), (9, "hexlit:large"), (15, "hexlit:large"), (6, "hexlit:small")):
         with caplog.at_level(logging.WARNING, "hexlit.commands"):
             evaluator = found.make_evaluator(size, False, 1)
         np.testing.assert_allclose(values_of(evaluator, size), expected(name, size), atol=1e-5)
-        assert found.knows_swap(size) == (name == "hexlit:medium")
+        assert found.knows_swap(size) == (name == "hexlit:large")
     said = [record.getMessage() for record in caplog.records if record.name.startswith("hexlit.commands")]
-    assert said == ["hexlit:medium plays on 15 rows; it is meant for boards of up to 13"]
+    assert said == ["hexlit:large plays on 15 rows; it is meant for boards of up to 13"]
 
 
 @pytest.mark.row("F20")
@@ -60,15 +60,15 @@ def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> N
         first = page.ask("hello")["players"][0]
         assert first == {
             "name": "network",
-            "title": "network hexlit:small to 7 rows, hexlit:medium to 13 rows and above",
+            "title": "network hexlit:small to 7 rows, hexlit:large to 13 rows and above",
             "studies": True,
         }
-        for size, name in ((3, "hexlit:small"), (8, "hexlit:medium"), (4, "hexlit:small")):
+        for size, name in ((3, "hexlit:small"), (8, "hexlit:large"), (4, "hexlit:small")):
             own = page.ask("look", position=game(size=size), player="network")["value"]
             assert own == pytest.approx(Search(name).look(hexlit.Board(size)).value, abs=1e-2)
-    with opened(client(packaged=True, checkpoint="hexlit:medium", board=None, **cpu)) as page:
+    with opened(client(packaged=True, checkpoint="hexlit:large", board=None, **cpu)) as page:
         assert page.ask("hello")["board"] == 8
-        assert page.ask("hello")["players"][0]["title"] == "hexlit:medium"
+        assert page.ask("hello")["players"][0]["title"] == "hexlit:large"
 
 
 @pytest.mark.row("F20")
@@ -77,7 +77,7 @@ def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> Non
     assert (size, knows_swap) == (11, True)
     make, size, knows_swap = judge(HtpConfig(accelerator=EAGER, board=5))
     assert (size, knows_swap) == (5, False)
-    np.testing.assert_allclose(values_of(make(9, False, 1), 9), expected("hexlit:medium", 9), atol=1e-5)
+    np.testing.assert_allclose(values_of(make(9, False, 1), 9), expected("hexlit:large", 9), atol=1e-5)
 
 
 @pytest.mark.row("F20")
@@ -87,7 +87,7 @@ def test_python_and_export_take_the_names(tmp_path: Path, capfd: pytest.CaptureF
     assert (model.task, model.board) == ("hex", 3)
     assert model.player(simulations=0) == "policy=hexlit:small"
     assert model.look(hexlit.Board(3)).value == Search("hexlit:small").look(hexlit.Board(3)).value
-    with pytest.raises(hexlit.UsageError, match="there is hexlit:medium, hexlit:small"):
+    with pytest.raises(hexlit.UsageError, match="there is hexlit:large, hexlit:small"):
         hexlit.load("hexlit:huge")
     assert export.main(["checkpoint=hexlit:small", "format=safetensors"]) == 0
     assert "small.safetensors" in capfd.readouterr().out

@@ -1,4 +1,4 @@
-"""Networks that come along with the package, by name: `hexlit:small` and `hexlit:medium`.
+"""Networks that come along with the package, by name: `hexlit:small`, `hexlit:medium` and `hexlit:large`.
 
 This module imports no torch: commands ask it for names before anything is loaded.
 """
@@ -12,8 +12,8 @@ from hexlit.errors import UsageError
 FOLDER = Path(str(resources.files("hexlit.tasks.hex"))) / "networks"
 """Holds one file in safetensors for each name."""
 
-LARGEST_BOARD = {"small": 7, "medium": 13}
-"""Name -> rows of the largest board that the network is meant for, in ascending order."""
+LARGEST_BOARD = {"small": 7, "large": 13}
+"""Networks that players take without being asked -> rows of the largest board that each is meant for, ascending."""
 
 
 def is_packaged(where: str | Path) -> bool:

@@ -12,8 +12,8 @@ from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Session
 from tests.nets.test_evaluator import trained_like
 
-KNOWS_SWAP = {"small": False, "medium": True}
-SIZE = {"small": 3, "medium": 8}
+KNOWS_SWAP = {"small": False, "large": True}
+SIZE = {"small": 3, "large": 8}
 
 
 def put_networks(monkeypatch: pytest.MonkeyPatch, folder: Path, *names: str) -> None:

@@ -21,17 +21,17 @@ from tests.tasks.hex.stand_ins import put_networks
 
 @pytest.mark.row("F20")
 def test_the_network_that_fits_the_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_networks(monkeypatch, tmp_path, "small", "medium")
+    put_networks(monkeypatch, tmp_path, "small", "large")
     assert [fitting_network(size) for size in (2, 7)] == ["hexlit:small"] * 2
-    assert [fitting_network(size) for size in (8, 13, 14, 19)] == ["hexlit:medium"] * 4
+    assert [fitting_network(size) for size in (8, 13, 14, 19)] == ["hexlit:large"] * 4
 
 
 @pytest.mark.row("F20")
 def test_a_name_stands_wherever_a_checkpoint_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_networks(monkeypatch, tmp_path, "small", "medium")
+    put_networks(monkeypatch, tmp_path, "small", "large")
     assert network_file("hexlit:small") == tmp_path / "small.safetensors"
-    assert network_file(tmp_path / "medium.safetensors") == tmp_path / "medium.safetensors"
-    loaded = load_network("hexlit:medium")
+    assert network_file(tmp_path / "large.safetensors") == tmp_path / "large.safetensors"
+    loaded = load_network("hexlit:large")
     assert (loaded.size, loaded.swap) == (8, True)
 
 
@@ -52,7 +52,7 @@ def test_a_packaged_network_loads_and_is_stored_in_float16(name: str) -> None:
 
 @pytest.mark.row("F20")
 def test_the_package_holds_the_networks_that_it_promises() -> None:
-    assert set(packaged_networks()) == {"hexlit:small", "hexlit:medium"}
+    assert set(packaged_networks()) == {"hexlit:small", "hexlit:medium", "hexlit:large"}
 
 
 @pytest.mark.row("F20")
