@@ -4,10 +4,12 @@ Every opening is played twice, each player once with either colour. The rules ar
 taken cell or no cell loses the game, with a note, and the other games continue.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
+from functools import cache, partial
+from importlib import resources
 from itertools import islice, permutations
 from typing import NamedTuple
 
@@ -18,12 +20,17 @@ from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import encode
 from hexlit.hex.geometry import geometry
-from hexlit.hex.notation import format_cell
+from hexlit.hex.notation import format_cell, parse_moves
 from hexlit.hex.record import Ending
 from hexlit.search.evaluator import RolloutEvaluator
 
 CANDIDATES = 4
 """Random openings per opening taken, the fairest of them, if the board has so many."""
+
+CELL = re.compile(r"[a-z]\d+")
+
+LISTED_PLIES = 2
+"""Moves of an opening of `fair_openings`."""
 
 PLAYOUTS = 256
 """Random playouts that judge how fair an opening is."""
@@ -227,16 +234,30 @@ def first_openings(size: int, count: int, seed: int) -> list[list[Opening]]:
     return [ones, balanced_openings(size, twos, 2, seed, balanced=False)] if twos else [ones]
 
 
+@cache
+def fair_openings() -> dict[int, list[Opening]]:
+    """Rows of a board -> up to 200 openings of two moves that come with the package, as a strong network judges fair.
+
+    `hexlit:large` values them between -0.3 and 0.3 after 400 simulations; boards with too few such have the fairest.
+    """
+    lines = resources.files("hexlit.arena").joinpath("openings.txt").read_text().splitlines()
+    listed = {int(size): openings for size, *openings in map(str.split, lines)}
+    return {size: [tuple(parse_moves(CELL.findall(one), size)) for one in listed[size]] for size in listed}
+
+
 def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced: bool = True) -> list[Opening]:
     """`count` openings of `plies` moves, in random order.
 
     No two of them lead to the same position, or to one turned by 180 degrees: deterministic players would play the same
-    game again. With `balanced`, four times as many are drawn (or all that the board has). Those with random playouts
-    closest to half of the games won are kept.
+    game again. With `balanced`, those of two moves are drawn from `fair_openings` if it has as many. Else four times as
+    many are drawn (or all that the board has). Those with random playouts closest to half of the games won are kept.
 
     Raises:
         UsageError: `plies` moves could decide the game, or there are too few openings.
     """
+    listed = fair_openings().get(size, []) if balanced and plies == LISTED_PLIES else []
+    if count <= len(listed):
+        return [listed[index] for index in np.random.default_rng([seed, size]).permutation(len(listed))[:count]]
     key = partial(position_key, size=size)
     drawn = _drawn(size, count, plies, seed, key, wanted=count * (CANDIDATES if balanced else 1), every=True)
     if not balanced:

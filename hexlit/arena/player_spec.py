@@ -9,6 +9,7 @@ A player is a line of words, or a mapping with the same names:
     checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
     policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt
     checkpoint=hexlit:small simulations=64              (a network that comes along with the package)
+    level=3                                             (of hexlit:large, from 1, a beginner, to 10)
     move_timeout=30 name=mohex htp=mohex --seed 1
 
     {kind: checkpoint, source: runs/hex5/2026-01-31_12-00-00_a1b2c3, simulations: 256}
@@ -32,17 +33,24 @@ Settings = dict[str, int | float | str]
 
 KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
     "checkpoint": {"simulations": int, "algorithm": str},
-    "policy": {},
+    "policy": {"temperature": float},
     "random": {},
     "rollouts": {"simulations": int, "playouts": int, "exploration": float},
     "two_distance": {"depth": int, "width": int},
     "solver": {"node_limit": int},
     "htp": {"start_timeout": float, "move_timeout": float},
+    "level": {},
 }
 """Kind of a player -> its settings and their types."""
 
+LEVELS: tuple[Settings, ...] = (
+    *({"temperature": temperature} for temperature in (4.0, 2.0, 1.5, 1.2, 0.0)),
+    *({"simulations": simulations} for simulations in (16, 64, 200, 600, 1600)),
+)
+"""Settings of the levels of `hexlit:large`: its policy alone at a temperature, then a search. See docs/networks.md."""
+
 _NETWORK = "a run's folder, a .ckpt, a .safetensors or hexlit:NAME"
-SOURCES = {"checkpoint": _NETWORK, "policy": _NETWORK, "htp": "a command line"}
+SOURCES = {"checkpoint": _NETWORK, "policy": _NETWORK, "htp": "a command line", "level": f"1 to {len(LEVELS)}"}
 """Source of each kind that needs one."""
 
 
@@ -128,6 +136,12 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     chosen = words.pop("name", name)
     if not chosen.isprintable():
         raise UsageError(f"players: name={chosen!r}: must be on one line")
+    if kind == "level":
+        if source not in map(str, range(1, len(LEVELS) + 1)):
+            raise UsageError(f"players: level={source}: must be a whole number from 1 to {len(LEVELS)}")
+        settings = LEVELS[int(source) - 1]
+        kind_of_network = "checkpoint" if "simulations" in settings else "policy"
+        return PlayerSpec(kind_of_network, f"{PACKAGED}large", chosen or f"level-{source}", dict(settings))
     if source and kind != "htp":
         source = str(Path(source).expanduser())
     return PlayerSpec(kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()})

@@ -150,7 +150,26 @@ class SearchPlayer(NetworkPlayer):
 
 
 class PolicyPlayer(NetworkPlayer):
-    """Plays the move with the highest probability, without any search."""
+    """Plays by the network's policy, without any search: its likeliest move, or a drawn one."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        *,
+        size: int,
+        batch: int,
+        swap: bool = False,
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        """As for `NetworkPlayer`. Moves are drawn with a probability proportional to policy^(1 / `temperature`).
+
+        A draw depends on `seed` and position. The temperature 0 takes the likeliest move.
+        """
+        if temperature < 0:
+            raise UsageError(f"temperature={temperature:g}: must be 0 or more")
+        super().__init__(evaluator, size=size, batch=batch, swap=swap)
+        self._temperature, self._seed = temperature, seed
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
         """See `NetworkPlayer`: the most likely action, and the evaluator's value of the position."""
@@ -164,10 +183,24 @@ class PolicyPlayer(NetworkPlayer):
             planes[: len(colours)] = encode(cells[rows], colours, np.full(len(colours), may_swap))
             self._evaluator.evaluate(planes, policy, value)
             # The swap action, if there is one, comes last: it is left out if it is not open.
-            best = policy[: len(colours), : self._size**2 + may_swap].argmax(1)
+            best = self._best(cells[rows], policy[: len(colours), : self._size**2 + may_swap])
             moves[rows] = frame_actions(best, colours, self._size)
             values[rows] = value[: len(colours)]
         return Judgement(moves, values)
+
+    def _best(self, cells: NDArray[np.int8], policy: NDArray[np.float32]) -> NDArray[np.int64]:
+        if self._temperature == 0:
+            return policy.argmax(1)
+        # The largest of log p / T + Gumbel noise is a draw from p^(1/T).
+        noise = np.stack([drawing(self._seed, board).gumbel(size=policy.shape[1]) for board in cells])
+        with np.errstate(divide="ignore"):
+            return (np.log(policy) / self._temperature + noise).argmax(1)
+
+
+def drawing(seed: int, board: NDArray[np.int8]) -> np.random.Generator:
+    """The random numbers for a position, the same in every game."""
+    position = int.from_bytes(hashlib.blake2b(board.tobytes(), digest_size=8).digest())
+    return np.random.default_rng([seed, position])
 
 
 class RandomPlayer(Player):
@@ -187,5 +220,4 @@ class RandomPlayer(Player):
         return np.array([self._draw(board, np.append(np.flatnonzero(board == 0), swap)) for board in cells], np.int16)
 
     def _draw(self, board: NDArray[np.int8], actions: NDArray[np.intp]) -> int:
-        position = int.from_bytes(hashlib.blake2b(board.tobytes(), digest_size=8).digest())
-        return int(np.random.default_rng([self._seed, position]).choice(actions))
+        return int(drawing(self._seed, board).choice(actions))

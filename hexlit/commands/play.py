@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.player_spec import LEVELS
 from hexlit.commands.application import command
 from hexlit.search.config import BOARDS
 from hexlit.settings import number, one_of, require
@@ -23,6 +24,8 @@ class PlayConfig(WebSettings):
     """First player on offer: a checkpoint, the folder of its run, or a packaged network such as `hexlit:small`. Null:
     the packaged network that fits the board.
     """
+    level: int | None = number(None, f"[1, {len(LEVELS)}]")
+    """Level of the first player on offer, from 1, for beginners, on. Null: the network as strong as it is."""
     players: list[Any] = field(default_factory=list)
     """Further players, in the notation of `hexlit match`."""
     board: int | None = number(None, BOARDS)
@@ -75,7 +78,7 @@ def greet(settings: PlayConfig) -> None:
     from hexlit.reporting.board import LAST, SIDES
 
     first = NETWORK if settings.checkpoint is not None or packaged_by_board() else "rollouts"
-    other = settings.against or first
+    other = settings.against or (f"level-{settings.level}" if settings.level else first)
     if other == NETWORK:
         other += f" ({settings.checkpoint or fitting_network(settings.board or WITHOUT_NETWORK)})"
     sides = "both sides" if settings.you == "both" else f"{settings.you} (Black: X, White: O)"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from hexlit.arena.player_spec import PlayerSpec, parse_player
+from hexlit.arena.player_spec import LEVELS, PlayerSpec, parse_player
 from hexlit.arena.players import Player
 from hexlit.commands.players import PlayerFactory, networks_by_board
 from hexlit.errors import UsageError
@@ -50,7 +50,12 @@ def shared_by_all(settings: "PlayConfig") -> Shared:
     title = f"search with {settings.rollouts} random playouts a leaf"
     offers.append(Offer("rollouts", title, lambda rows: Judge(rollouts, False)))
     offers += [one_game_offer(settings, PlayerSpec(kind), title) for kind, title in TITLES.items()]
+    levels = [parse_player(f"level={number}") for number in range(1, len(LEVELS) + 1)]
+    offers += [one_game_offer(settings, spec, "of hexlit:large") for spec in levels]
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
+    if settings.level:
+        first = next(offer for offer in offers if offer.name == f"level-{settings.level}")
+        offers.sort(key=lambda offer: offer is not first)
     names = [offer.name for offer in offers]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"players: two are named {twice[0]}; add name=NAME to one of them")

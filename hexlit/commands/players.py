@@ -148,21 +148,21 @@ class PlayerFactory:
 
     def _of_network(self, spec: PlayerSpec) -> Callable[[int], Player]:
         """A maker, by number of games at once, of the player that searches, or takes the network's best move."""
-        evaluators, search = self.networks[spec.source], replace(self._search, **spec.settings)
-        swap = evaluators.loaded.swap
+        evaluators = self.networks[spec.source]
+        rules: dict[str, Any] = {"size": self.size, "swap": evaluators.loaded.swap}
+        if spec.kind == "policy":
+            rules |= spec.settings | {"seed": self._seed_of(spec)}
+            return lambda games: PolicyPlayer(evaluators(games), batch=games, **rules)
+        search = replace(self._search, **spec.settings)
 
         def make(games: int) -> Player:
-            if spec.kind == "policy":
-                return PolicyPlayer(evaluators(games), size=self.size, batch=games, swap=swap)
             batch = max(games, search.leaves)
-            return SearchPlayer(search, evaluators(batch), size=self.size, batch=batch, swap=swap)
+            return SearchPlayer(search, evaluators(batch), batch=batch, **rules)
 
         return make
 
     def _fixed(self, spec: PlayerSpec) -> Player:
-        settings: dict[str, Any] = dict(spec.settings)
-        # Derived from the name: two players of a kind draw differently, and their order does not matter.
-        seed = zlib.crc32(f"{self._seed} {spec.label}".encode())
+        settings, seed = dict[str, Any](spec.settings), self._seed_of(spec)
         from hexlit.arena import baselines
 
         if spec.kind == "rollouts":
@@ -170,6 +170,10 @@ class PlayerFactory:
         if spec.kind == "solver":
             return baselines.SolverPlayer(self.size, **settings, seed=seed)
         return RandomPlayer(seed) if spec.kind == "random" else baselines.TwoDistancePlayer(**settings, seed=seed)
+
+    def _seed_of(self, spec: PlayerSpec) -> int:
+        """Derived from the name: two players of a kind draw differently, and their order does not matter."""
+        return zlib.crc32(f"{self._seed} {spec.label}".encode())
 
     def _foreign(self, spec: PlayerSpec) -> Player:
         from hexlit.arena.engine import HtpEngine
