@@ -79,7 +79,7 @@ class OpeningsConfig(Settings, section="openings"):
     plies: int | None = number(None, "[1, inf)")
     """Moves of an opening, below the size of the board; null: 2, or 1 with the swap rule."""
     balanced: bool = True
-    """Whether to take fair ones: two moves on 5×5 to 13×13 from a list of `hexlit:large`, others by random playouts."""
+    """Whether to take fair ones: two moves on 8×8 to 13×13 from a list of `hexlit:large`, others by random playouts."""
 
     def length(self, *, swap: bool) -> int:
         """Moves of an opening, with or without the swap rule; raises `UsageError` if the rule forbids `plies`."""

@@ -236,9 +236,9 @@ def first_openings(size: int, count: int, seed: int) -> list[list[Opening]]:
 
 @cache
 def fair_openings() -> dict[int, list[Opening]]:
-    """Rows of a board -> up to 200 openings of two moves that come with the package, as a strong network judges fair.
+    """Rows of a board, from 8 to 13 -> 200 openings of two moves that `hexlit:large` judges fair.
 
-    `hexlit:large` values them between -0.3 and 0.3 after 400 simulations; boards with too few such have the fairest.
+    It values them between -0.3 and 0.3 after 400 simulations; on 8×8, which has too few, the fairest go up to 0.45.
     """
     lines = resources.files("hexlit.arena").joinpath("openings.txt").read_text().splitlines()
     listed = {int(size): openings for size, *openings in map(str.split, lines)}

@@ -21,7 +21,7 @@ from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
-from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
+from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board, packaged_networks
 from hexlit.web.config import NETWORK, WITHOUT_NETWORK
 from hexlit.web.messages import Move, PositionText, Write
 from hexlit.web.players import BrowserPlayers, FairLock, Judge, Offer, Roster
@@ -51,7 +51,8 @@ def shared_by_all(settings: "PlayConfig") -> Shared:
     offers.append(Offer("rollouts", title, lambda rows: Judge(rollouts, False)))
     offers += [one_game_offer(settings, PlayerSpec(kind), title) for kind, title in TITLES.items()]
     levels = [parse_player(f"level={number}") for number in range(1, len(LEVELS) + 1)]
-    offers += [one_game_offer(settings, spec, "of hexlit:large") for spec in levels]
+    there = packaged_networks()
+    offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels if spec.source in there]
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
     if settings.level:
         first = next(offer for offer in offers if offer.name == f"level-{settings.level}")

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.arena.matches import ArenaGame, Pair, balanced_openings, play_match, position_key, random_openings
+from hexlit.arena.matches import (
+    ArenaGame,
+    Pair,
+    balanced_openings,
+    fair_openings,
+    play_match,
+    position_key,
+    random_openings,
+)
 from hexlit.arena.players import RESIGN, Contestant, Forfeit, Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
@@ -316,7 +324,9 @@ def test_players_of_one_game_hear_of_the_swap_rule() -> None:
 
 
 @pytest.mark.row("E5")
-@pytest.mark.parametrize(("size", "count", "plies"), [(2, 2, 1), (3, 5, 1), (3, 36, 2), (4, 40, 3), (7, 60, 4)])
+@pytest.mark.parametrize(
+    ("size", "count", "plies"), [(2, 2, 1), (3, 5, 1), (3, 36, 2), (4, 40, 3), (7, 60, 4), (8, 200, 2), (13, 201, 2)]
+)
 @pytest.mark.parametrize("balanced", [True, False])
 def test_openings_are_legal_and_no_two_the_same_even_turned(size: int, count: int, plies: int, balanced: bool) -> None:
     openings = balanced_openings(size, count, plies, 5, balanced=balanced)
@@ -342,6 +352,13 @@ def test_openings_that_are_none_or_may_win_are_refused(plies: int) -> None:
 def test_the_same_position_has_one_key_by_whatever_moves_and_turned() -> None:
     assert position_key((0, 5, 2), 3) == position_key((2, 5, 0), 3) == position_key((8, 3, 6), 3)
     assert position_key((0, 5, 2), 3) != position_key((5, 0, 2), 3)
+
+
+def test_fair_openings_are_the_lists_while_it_has_as_many() -> None:
+    listed = fair_openings()
+    assert {size: len(openings) for size, openings in listed.items()} == dict.fromkeys(range(8, 14), 200)
+    assert set(balanced_openings(11, 200, 2, 1)) == set(listed[11])
+    assert not set(balanced_openings(11, 20, 2, 1, balanced=False)) <= set(listed[11])
 
 
 def test_balanced_openings_are_harder_to_win_than_random_ones() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexlit.arena.player_spec import PlayerSpec, parse_player, parse_players
+from hexlit.arena.player_spec import LEVELS, PlayerSpec, parse_player, parse_players
 from hexlit.errors import UsageError
 
 RUN = "runs/hex5/2026-01-31_12-00-00_a1b2c3"
@@ -24,6 +24,9 @@ BEST, LAST = f"{RUN}/checkpoints/best.ckpt", f"{RUN}/checkpoints/last.ckpt"
         (f"policy={RUN}", PlayerSpec("policy", RUN), "policy-hex5-a1b2c3"),
         (f"policy={BEST}", PlayerSpec("policy", BEST), "policy-hex5-a1b2c3"),
         (f"policy={LAST}", PlayerSpec("policy", LAST), "policy-hex5-a1b2c3-last"),
+        ("policy=a.ckpt temperature=0.5", PlayerSpec("policy", "a.ckpt", "", {"temperature": 0.5}), "policy-a"),
+        ("level=1", PlayerSpec("policy", "hexlit:large", "level-1", LEVELS[0]), "level-1"),
+        ("level=10 name=x", PlayerSpec("checkpoint", "hexlit:large", "x", LEVELS[9]), "x"),
         ("htp=/opt/mohex/mohex --seed 1 name=x", PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"), "mohex"),
         (
             "move_timeout=2.5 name=m htp='/opt/a b/mohex' --quiet",
@@ -59,6 +62,7 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         (["random solver"], "names more than one kind"),
         (["random=3"], "write random alone"),
         (["checkpoint"], "write checkpoint=SOURCE, a run's folder, a .ckpt, a .safetensors or hexlit:NAME"),
+        (["level=11"], "level=11: must be a whole number from 1 to 10"),
         (["htp="], "write htp=SOURCE, a command line"),
         (["random depth=3"], "random has no setting 'depth': it has name"),
         (["rollouts simulations=many"], "simulations=many of rollouts: must be of type int"),

@@ -53,6 +53,17 @@ def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCapt
     assert said == ["hexlit:large plays on 15 rows; it is meant for boards of up to 13"]
 
 
+@pytest.mark.row("G6")
+def test_play_at_a_level_begins_with_that_player() -> None:
+    with opened(client(packaged=True, level=3, board=8, accelerator=EAGER)) as page:
+        players = [player["name"] for player in page.ask("hello")["players"]]
+        assert players[0] == "level-3"
+        assert {f"level-{number}" for number in range(1, 11)} < set(players)
+        moved = page.ask("move", position=game(size=8), player="level-3")
+    assert moved["value"] is None
+    assert moved["position"]["to_move"] == "white"
+
+
 @pytest.mark.row("F20")
 def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> None:
     cpu = {"accelerator": EAGER}

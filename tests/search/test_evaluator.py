@@ -1,5 +1,7 @@
 """The evaluators that need no network keep the promises of `Evaluator`."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,24 @@ def test_a_policy_player_makes_legal_moves_with_them(evaluator: Evaluator) -> No
     cells = np.array([[1, -1, 1, -1, 0, 0, 0, 0, 0]], np.int8)
     move = PolicyPlayer(evaluator, size=3, batch=4).choose(cells, np.array([1], np.int8))[0]
     assert cells[0, move] == 0
+
+
+def test_a_policy_player_draws_by_its_temperature() -> None:
+    """In proportion to policy^(1/T), the same again with the same seed; the temperature 0 takes the likeliest move."""
+    chances = np.array([0.6, 0.3, 0.1] + 6 * [0.0], np.float32)
+    cells, black = np.zeros((1, 9), np.int8), np.ones(1, np.int8)
+
+    class Fixed(UniformEvaluator):
+        def evaluate(self, planes: Any, policy: Any, value: Any) -> None:
+            policy[:], value[:] = chances, 0
+
+    def moves(temperature: float) -> list[int]:
+        players = [PolicyPlayer(Fixed(), size=3, batch=1, temperature=temperature, seed=seed) for seed in range(2000)]
+        return [int(player.choose(cells, black)[0]) for player in players]
+
+    for temperature in (1.0, 2.0):
+        wanted = chances ** (1 / temperature)
+        shares = np.bincount(moves(temperature), minlength=9) / 2000
+        np.testing.assert_allclose(shares, wanted / wanted.sum(), atol=0.04)
+    assert moves(0.5) == moves(0.5)
+    assert set(moves(0.0)) == {0}
