@@ -54,9 +54,7 @@ def shared_by_all(settings: "PlayConfig") -> Shared:
     there = packaged_networks()
     offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels if spec.source in there]
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
-    if settings.level:
-        first = next(offer for offer in offers if offer.name == f"level-{settings.level}")
-        offers.sort(key=lambda offer: offer is not first)
+    offers.sort(key=lambda offer: offer.name != f"level-{settings.level}")  # the chosen one comes first
     names = [offer.name for offer in offers]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"players: two are named {twice[0]}; add name=NAME to one of them")
