@@ -189,12 +189,13 @@ class PolicyPlayer(NetworkPlayer):
         return Judgement(moves, values)
 
     def _best(self, cells: NDArray[np.int8], policy: NDArray[np.float32]) -> NDArray[np.int64]:
-        if self._temperature == 0:
-            return policy.argmax(1)
-        # The largest of log p / T + Gumbel noise is a draw from p^(1/T).
-        noise = np.stack([drawing(self._seed, board).gumbel(size=policy.shape[1]) for board in cells])
-        with np.errstate(divide="ignore"):
-            return (np.log(policy) / self._temperature + noise).argmax(1)
+        scores: NDArray[np.floating] = policy
+        if self._temperature > 0:  # the largest of log p + T times Gumbel noise is a draw from p^(1/T)
+            noise = np.stack([drawing(self._seed, board).gumbel(size=policy.shape[1]) for board in cells])
+            with np.errstate(divide="ignore"):
+                scores = np.log(policy) + self._temperature * noise
+        best: NDArray[np.int64] = scores.argmax(1)
+        return best
 
 
 def drawing(seed: int, board: NDArray[np.int8]) -> np.random.Generator:

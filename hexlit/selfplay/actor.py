@@ -107,8 +107,9 @@ class GamesSettings:
 
     def searched_in_full(self, simulations: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
         """The moves so far that became targets, `[G, T]`, of games with `simulations` `[G, T]` at their `ply` `[G]`."""
-        made: NDArray[np.bool_] = np.arange(simulations.shape[1]) < ply[:, None]
-        return made & (simulations == self.search.simulations)
+        made = np.arange(simulations.shape[1]) < ply[:, None]
+        full: NDArray[np.bool_] = made & (simulations == self.search.simulations)
+        return full
 
 
 @dataclass
