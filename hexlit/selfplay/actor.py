@@ -197,6 +197,12 @@ class SelfPlay:
         self._cache = empty_cache(settings.config.cache, actions)
         self._rows = rows_of(settings.games, parts, groups)
         self._groups = [self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)]
+        self._ends = None
+        if settings.config.exact_ends:
+            from hexlit.selfplay.exact_ends import ExactEnds
+
+            full = settings.search.simulations
+            self._ends = ExactEnds(size, settings.config.exact_ends, full, swap=settings.swap)
         for slot, game_id in enumerate(slots):
             self._start(slot, settings.first_game + game_id, 0)
 
@@ -309,7 +315,7 @@ class SelfPlay:
             lambda first, last: advance_games(first, last, *arguments), len(group.tree.game), least=GAMES_A_THREAD
         )
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
-        return over, recalled
+        return over + (self._ends.apply(self._state) if self._ends else 0), recalled
 
     def _start(self, g: int, game_id: int, network_version: int) -> None:
         self._state.slot[g] = np.zeros((), SLOT)

@@ -48,6 +48,9 @@ class SelfPlayConfig(Settings, section="selfplay"):
     after any move. A position wrongly believed lost gets the replies that network and search overlook."""
     gamble_value: float = number(0.5, "[0, 1]")
     """A player sees itself lost if the searched value falls below minus this."""
+    exact_ends: int = number(0, "[0, inf)")
+    """Positions that the exact solver may judge to decide the result of a game, which then ends; 0: never. So the truth
+    enters what the network learns. For boards of up to 8 rows without the swap rule."""
     cache: int = number(65_536, "[0, inf)")
     """Answers of the network in the cache, which many leaves reuse while it does not change; 0 turns the cache off."""
     batch: int | None = number(None, "[1, inf)")

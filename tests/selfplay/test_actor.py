@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
@@ -256,6 +258,26 @@ def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
     won_after_all = sum(record.winner == -1 for record in off)
     assert 0 < won_after_all < len(off)
     assert (counts.unresigned, counts.false_resigns) == (len(off), won_after_all)
+
+
+@pytest.mark.row("G5")
+def test_games_end_exactly_where_the_solver_decides_them() -> None:
+    """Each of these has a target; results are those of perfect play, and do not depend on the games beside it."""
+    exact = replace(PLAY, exact_ends=500, resign_threshold=1.0)
+    games, solver = play(config=exact), ExactSolver(4)
+    for record in games.values():
+        board = GameBoard(4, moves=record.moves.tolist())
+        if record.ending is Ending.RESIGNED:
+            assert len(record.policy_plies) > 0
+            assert solver.solve(board.cells, board.to_move).winner == record.winner
+    endings = Counter(record.ending for record in games.values())
+    assert endings[Ending.RESIGNED] > 0.5 * len(games)
+    plain = play(config=replace(exact, exact_ends=0)).values()
+    assert len(games) > 1.5 * len(plain)  # for as many positions
+    alone = play(config=exact, games=4, groups=2)
+    assert all(same(alone[number], games[number]) for number in alone.keys() & games.keys())
+    with pytest.raises(UsageError, match="exact_ends=500: for boards of up to 8 rows without the swap rule"):
+        play(config=exact, size=4, swap=True)
 
 
 def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:

@@ -161,6 +161,12 @@ class ExactSolver:
         self._grow(ProofTable(rows, np.zeros((1, 1, 2), np.uint64)), len(rows))
         self._stored += len(rows)
 
+    def forget(self) -> None:
+        """Clear the table; the next answer then costs the same whatever was asked before."""
+        for words in self._works[0].table:
+            words.fill(0)
+        self._stored = 0
+
     def stop(self) -> None:
         """End the call under way in another thread, which raises `UnsolvedError`; its proofs are kept."""
         self._node_limit = 0
