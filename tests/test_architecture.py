@@ -77,7 +77,7 @@ CODE_LINES = {
     "hex": 3785,
     "selfplay": 2374,
     "tasks": 2300,
-    "arena": 2362,
+    "arena": 2437,
     "training": 1700,
     "accelerate": 1300,
     "nets": 1572,

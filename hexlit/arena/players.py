@@ -170,6 +170,24 @@ class PolicyPlayer(NetworkPlayer):
         return Judgement(moves, values)
 
 
+@dataclass(frozen=True)
+class Network:
+    """A network for boards of one size."""
+
+    evaluator: Callable[[int], Evaluator]
+    """Makes, or finds, the evaluator for a number of positions per call."""
+    size: int
+    swap: bool
+    """Whether its policies have a swap action."""
+
+    def player(self, config: SearchConfig | None, batch: int) -> NetworkPlayer:
+        """A player that searches by `config`, or plays by the policy alone, up to `batch` games at once."""
+        if config is None:
+            return PolicyPlayer(self.evaluator(batch), size=self.size, batch=batch, swap=self.swap)
+        rows = max(batch, config.leaves)
+        return SearchPlayer(config, self.evaluator(rows), size=self.size, batch=rows, swap=self.swap)
+
+
 class RandomPlayer(Player):
     """Plays a random legal move, drawn by seed and position, independent of the other games of a batch."""
 

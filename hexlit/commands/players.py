@@ -4,12 +4,12 @@ import logging
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import Contestant, Player, PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.arena.players import Contestant, Network, Player, RandomPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.jit import use_threads
 from hexlit.tasks.hex.packaged import fitting_network, largest_board
@@ -38,10 +38,15 @@ def applied_profile(accelerator: AcceleratorConfig) -> "DeviceProfile":
 
 
 class Evaluators:
-    """A network's evaluators on one board, by number of positions a call; each is built once."""
+    """A network's evaluators on one board, by number of positions a call; each is built once.
+
+    Attributes:
+        network: makes its players.
+    """
 
     def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
         self.loaded, self.size, self.profile = loaded, size, profile
+        self.network = Network(self, size, loaded.swap)
         self._built: dict[int, NetworkEvaluator] = {}
 
     def __call__(self, batch: int) -> "NetworkEvaluator":
@@ -148,16 +153,8 @@ class PlayerFactory:
 
     def _of_network(self, spec: PlayerSpec) -> Callable[[int], Player]:
         """A maker, by number of games at once, of the player that searches, or takes the network's best move."""
-        evaluators, search = self.networks[spec.source], replace(self._search, **spec.settings)
-        swap = evaluators.loaded.swap
-
-        def make(games: int) -> Player:
-            if spec.kind == "policy":
-                return PolicyPlayer(evaluators(games), size=self.size, batch=games, swap=swap)
-            batch = max(games, search.leaves)
-            return SearchPlayer(search, evaluators(batch), size=self.size, batch=batch, swap=swap)
-
-        return make
+        search = None if spec.kind == "policy" else replace(self._search, **spec.settings)
+        return partial(self.networks[spec.source].network.player, search)
 
     def _fixed(self, spec: PlayerSpec) -> Player:
         settings: dict[str, Any] = dict(spec.settings)
