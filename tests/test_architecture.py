@@ -73,7 +73,7 @@ IMPORT_NAMES = {
 CODE_LINES = {
     "commands": 3400,
     "tuning": 2599,
-    "reporting": 2596,
+    "reporting": 2600,
     "hex": 3785,
     "selfplay": 2374,
     "tasks": 2300,

@@ -135,8 +135,7 @@ class PlayerFactory:
             loaded = {source: load_network(source) for source in sources}
             size = board or next(iter(loaded.values())).size
             networks = {source: Evaluators(network, size, profile) for source, network in loaded.items()}
-        self.networks = networks
-        self.size = board or next(iter(self.networks.values())).size
+        self.networks, self.size = networks, board or next(iter(networks.values())).size
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""
@@ -145,16 +144,12 @@ class PlayerFactory:
             return Contestant(spec.label, lambda games: engine, one_game=True)
         try:
             if spec.of_network:
-                return Contestant(spec.label, cache(self._of_network(spec)))
+                search = None if spec.kind == "policy" else replace(self._search, **spec.settings)
+                return Contestant(spec.label, cache(partial(self.networks[spec.source].network.player, search)))
             player = self._fixed(spec)
         except UsageError as error:
             raise UsageError(f"players: {spec.label}: {error}") from None
         return Contestant(spec.label, lambda games: player)
-
-    def _of_network(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        """A maker, by number of games at once, of the player that searches, or takes the network's best move."""
-        search = None if spec.kind == "policy" else replace(self._search, **spec.settings)
-        return partial(self.networks[spec.source].network.player, search)
 
     def _fixed(self, spec: PlayerSpec) -> Player:
         settings: dict[str, Any] = dict(spec.settings)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
-from hexlit.arena.measures import OPENING_PLIES, Part, Thoroughness, measure_variant, variants
+from hexlit.arena.measures import OPENING_PLIES, Document, Part, Thoroughness, measure_variant, variants
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
 from hexlit.commands.command_line import as_json, print_results, refuse_unused, track
 from hexlit.commands.composing import Composed
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hexlit.commands.strength import StrengthConfig
     from hexlit.tracking.tracked_run import TrackedRun
 
-Document = dict[str, Any]
 Advance = Callable[[str, float], None]
 """Called with the present activity, and the share of the work that is done, in [0, 1]."""
 
