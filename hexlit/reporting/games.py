@@ -112,5 +112,5 @@ def puzzles_page(document: Mapping[str, Any], target: str) -> Page:
     counts = table("", ["", "puzzles"], [[grade, cell(len(its), "count")] for grade, its in grades.items()])
     facts = entries((f"puzzles in {target}", len(puzzles), "count"), ("time", document["seconds"], "seconds"))
     sections = [Section(grade, [pages.Boards(its)], detail=True) for grade, its in grades.items()]
-    where = f"{document['checkpoint']} · seed {document['seed']}"
+    where = f"{document['checkpoint']} · seed {document['seed']} · grade: simulations that find it, as do twice as many"
     return Page(f"Puzzles on {size}×{size}: one move wins", where, sections, [Facts(facts), counts])
