@@ -27,10 +27,8 @@ def _in_parallel(
     search: Callable[..., MovesAndValues], cells: NDArray[np.int8], to_move: NDArray[np.int8], *settings: float
 ) -> MovesAndValues:
     """The results of `search` for all positions, a slice of them a thread."""
-    table = geometry(round(cells.shape[1] ** 0.5))
-    parts = over_slices(
-        lambda first, last: search(cells[first:last], to_move[first:last], *settings, table), len(cells)
-    )
+    count, table = len(cells), geometry(round(cells.shape[1] ** 0.5))
+    parts = over_slices(lambda first, last: search(cells[first:last], to_move[first:last], *settings, table), count)
     moves, values = zip(*parts, strict=True)
     return np.concatenate(moves), np.concatenate(values)
 

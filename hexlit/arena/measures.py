@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.matches import play_match
-from hexlit.arena.players import Judgement, Judging, JudgingPlayer, Player, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judgement, Judging, JudgingPlayer, Network
 from hexlit.arena.ratings import PERFECT, Rating, rate_against_perfect
 from hexlit.arena.strength import keeps_the_win, opening_values
 from hexlit.hex.judging import openings_right
@@ -20,7 +20,6 @@ from hexlit.hex.openings import solved_openings
 from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.nets.calibration import calibrate
 from hexlit.search.config import ALGORITHMS, SearchConfig
-from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import TreeSearch
 
 Document = dict[str, Any]
@@ -228,24 +227,6 @@ class Thoroughness:
     """Parallel games in the match and for the second speed."""
     seconds: float
     """Approximate length of one measurement of speed."""
-
-
-@dataclass(frozen=True)
-class Network:
-    """A network for these searches."""
-
-    evaluator: Callable[[int], Evaluator]
-    """Makes, or finds, the evaluator for a number of positions per call."""
-    size: int
-    swap: bool
-    """Whether its policies have a swap action."""
-
-    def player(self, config: SearchConfig | None, batch: int) -> Player:
-        """A player that searches by `config`, or plays by the policy alone, up to `batch` games at once."""
-        if config is None:
-            return PolicyPlayer(self.evaluator(batch), size=self.size, batch=batch, swap=self.swap)
-        rows = max(batch, config.leaves)
-        return SearchPlayer(config, self.evaluator(rows), size=self.size, batch=rows, swap=self.swap)
 
 
 def measure_variant(

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,6 +202,27 @@ def drawing(seed: int, board: NDArray[np.int8]) -> np.random.Generator:
     """The random numbers for a position, the same in every game."""
     position = int.from_bytes(hashlib.blake2b(board.tobytes(), digest_size=8).digest())
     return np.random.default_rng([seed, position])
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network for boards of one size."""
+
+    evaluator: Callable[[int], Evaluator]
+    """Makes, or finds, the evaluator for a number of positions per call."""
+    size: int
+    swap: bool
+    """Whether its policies have a swap action."""
+
+    def player(
+        self, config: SearchConfig | None, batch: int, *, temperature: float = 0.0, seed: int = 0
+    ) -> NetworkPlayer:
+        """A player that searches by `config`, or plays by the policy alone, up to `batch` games at once."""
+        own: dict[str, Any] = {"size": self.size, "swap": self.swap}
+        if config is None:
+            return PolicyPlayer(self.evaluator(batch), batch=batch, temperature=temperature, seed=seed, **own)
+        rows = max(batch, config.leaves)
+        return SearchPlayer(config, self.evaluator(rows), batch=rows, **own)
 
 
 class RandomPlayer(Player):

@@ -7,11 +7,13 @@ won or lost.
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.players import Judging
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
@@ -41,15 +43,16 @@ LIMITS |= {7: SolvingLimits(8, 50_000), 8: SolvingLimits(12, 50_000)}
 
 @dataclass(frozen=True)
 class GameSource:
-    """A player of the games behind the positions: sequential halving over random playouts, with deliberate errors."""
+    """A player of the games behind positions: sequential halving over random playouts, with deliberate errors."""
 
     name: str
     simulations: int
-    """Simulations of a move, times the cells of the board; 0 plays at random."""
+    """Simulations of a move, times the cells of the board; 0 plays at random, or as `judge` says."""
     playouts: int
     """Random playouts per simulation."""
     error: float
     """Share of moves that are random instead."""
+    judge: Judging | None = None
 
     def search(self, size: int, games: int) -> TreeSearch | None:
         """Its search of `games` positions in parallel, which tries every legal move."""
@@ -115,6 +118,12 @@ def limits_of(size: int) -> SolvingLimits:
     return LIMITS[size]
 
 
+def symmetric_key(cells: NDArray[np.int8], to_move: int) -> bytes:
+    """The same for all positions int8 `[size*size]` that the symmetries of the game turn into one another."""
+    seen = cells if to_move == 1 else exchange_colours(cells)
+    return min(seen.tobytes(), seen[::-1].tobytes())
+
+
 def play_games(source: GameSource, size: int, games: int, random: np.random.Generator) -> list[NDArray[np.int16]]:
     """The moves of `games` games that `source` plays against itself, in parallel, each to its end."""
     cells = np.zeros((games, size * size), np.int8)
@@ -123,13 +132,14 @@ def play_games(source: GameSource, size: int, games: int, random: np.random.Gene
     stones, table = empty_stones(1, size), geometry(size)
     evaluator = RolloutEvaluator(source.playouts, int(random.integers(2**31)))
     search = source.search(size, games)
+    think = source.judge if search is None else partial(search.run, evaluator=evaluator)
     ply = 0
     while len(open_games):
         colour = np.int8(1 if ply % 2 == 0 else -1)
         chosen = np.where(cells == 0, random.random(cells.shape), -1.0).argmax(1).astype(np.int16)
         thinks = open_games[random.random(games)[open_games] >= source.error]
-        if search is not None and ply >= RANDOM_PLIES and len(thinks):
-            chosen[thinks] = search.run(cells[thinks], np.full(len(thinks), colour, np.int8), evaluator).action
+        if think is not None and ply >= RANDOM_PLIES and len(thinks):
+            chosen[thinks] = think(cells[thinks], np.full(len(thinks), colour, np.int8)).action
         cells[open_games, chosen[open_games]] = colour
         for game in open_games:
             moves[game].append(int(chosen[game]))
@@ -187,8 +197,7 @@ class _Collection:
         cells[moves[:played:2]] = 1
         cells[moves[1:played:2]] = -1
         to_move = 1 if played % 2 == 0 else -1
-        seen = cells if to_move == 1 else exchange_colours(cells)
-        key = min(seen.tobytes(), seen[::-1].tobytes())
+        key = symmetric_key(cells, to_move)
         if key in self._seen:
             return False
         try:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.arena.matches import Block, MatchWorker, Pair
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import Judgement, JudgingPlayer, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judgement, JudgingPlayer
 from hexlit.cluster.tasks import RayTasks
 from hexlit.commands.kernels import Compiling, of_players
 from hexlit.commands.players import Evaluators, PlayerFactory, applied
@@ -60,16 +60,8 @@ Batch = tuple[int, NDArray[np.int8], NDArray[np.int8]]
 
 def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> JudgeWith:
     """Judges of `games` positions at a time in this process."""
-    size, swap = evaluators.size, evaluators.loaded.swap
-    evaluator = evaluators(games)
-
-    @cache
-    def judge(simulations: int) -> JudgingPlayer:
-        if not simulations:
-            return PolicyPlayer(evaluator, size=size, batch=games, swap=swap)
-        return SearchPlayer(replace(search, simulations=simulations), evaluator, size=size, batch=games, swap=swap)
-
-    return judge
+    player = evaluators.network.player
+    return cache(lambda number: player(replace(search, simulations=number) if number else None, games))
 
 
 def judge_there(loaded: LoadedNetwork, config: "StrengthConfig", size: int, games: int) -> Callable[[Batch], Judgement]:

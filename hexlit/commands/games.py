@@ -1,4 +1,4 @@
-"""`hexlit games`: recorded games imported, exported, drawn, counted and replayed."""
+"""`hexlit games`: recorded games imported, exported, drawn, counted and replayed; puzzles."""
 
 import re
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any
 
 from hexlit.commands.application import command
 from hexlit.errors import UsageError
-from hexlit.settings import Settings, number, one_of
+from hexlit.settings import SEEDS, Settings, number, one_of
 
-ACTIONS = ("import", "export", "show", "stats", "verify")
+ACTIONS = ("import", "export", "show", "stats", "verify", "puzzles")
 FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
 """Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write them."""
 DUPLICATES = ("symmetric", "exact", "keep")
@@ -25,7 +25,7 @@ class GamesConfig(Settings):
     source: Any = None
     """Games to read: a file, a store, a folder of these, or a list of them."""
     target: str | None = None
-    """Import: folder of the store. Export: file."""
+    """Import: folder of the store. Export: file. Puzzles: folder."""
     duplicates: str = one_of(DUPLICATES, "symmetric")
     """Import: equal games to drop. symmetric (also those turned by 180 degrees), exact, keep (none)."""
     on_error: str = one_of(("skip", "stop"), "skip")
@@ -52,7 +52,7 @@ class GamesConfig(Settings):
     """Show: whether that page has a judgement of each position, by the exact solver or by a network."""
     checkpoint: str | None = None
     """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows; on larger
-    boards the packaged network that fits."""
+    boards the packaged network that fits. Puzzles: network that they are made for. Null: the packaged one that fits."""
     simulations: int = number(256, "[1, inf)")
     """Show: simulations for each position that a network judges."""
     seconds: float = number(10.0, "[0.01, 3600]", unit="seconds")
@@ -61,20 +61,26 @@ class GamesConfig(Settings):
     """Stats: number of moves in an opening."""
     most: int = number(10, "[1, inf)")
     """Stats: openings and players in the tables. Verify: problems listed one by one."""
+    board: int = number(7, "[4, 8]")
+    """Puzzles: rows of the board."""
+    count: int = number(100, "[1, inf)")
+    """Puzzles: number of them. Small boards may have fewer."""
+    seed: int = number(0, SEEDS)
+    """Puzzles: seed of the games that they come from."""
     json: bool = False
     """Whether to print JSON instead of text."""
 
     def __post_init__(self) -> None:
         """Refuse combinations that no action accepts."""
         super().__post_init__()
-        if not self.sources:
+        if not self.sources and self.action != "puzzles":
             raise UsageError(f"source has no value: add source=FILE_OR_FOLDER, or source=[ONE,OTHER] to {self.action}")
-        if self.action in ("import", "export") and not self.target:
-            what = "FOLDER" if self.action == "import" else "FILE"
+        if self.action in ("import", "export", "puzzles") and not self.target:
+            what = "FILE" if self.action == "export" else "FOLDER"
             raise UsageError(f"target has no value: add target={what} to {self.action}")
         if self.review and self.html is None:
             raise UsageError("review=true: the review is part of the page; add html=FILE")
-        if self.checkpoint is not None and not self.review:
+        if self.checkpoint is not None and not self.review and self.action != "puzzles":
             raise UsageError(f"checkpoint={self.checkpoint}: a network reviews the game; add review=true html=FILE")
         if self.json and self.action == "show":
             raise UsageError("json=true: show draws; stats and verify answer as JSON")

@@ -3,6 +3,7 @@
 import json
 import logging
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import islice
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.puzzles import GRADES, make_puzzles
 from hexlit.arena.thinker import PlyReview, Thinker, exact_review, review
+from hexlit.commands.command_line import print_results
 from hexlit.commands.composing import Composed
-from hexlit.commands.players import networks_by_board
+from hexlit.commands.players import Evaluators, applied_profile, networks_by_board
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.files import plain, write_json_atomic, write_text_atomic
 from hexlit.hex.board import GameBoard
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import format_of
@@ -26,9 +29,10 @@ from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.board import ShownGame, draw_game, result_of
 from hexlit.reporting.board_svg import game_svg
-from hexlit.reporting.games import export_page, import_page, overview_page, verdict_page
+from hexlit.reporting.games import export_page, import_page, overview_page, puzzles_page, verdict_page
+from hexlit.reporting.html import render
 from hexlit.reporting.page import Page
-from hexlit.reporting.screen import Counting
+from hexlit.reporting.screen import Counting, work_bar
 from hexlit.reporting.text import show as show_page
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for, swap_of
@@ -52,8 +56,8 @@ _WINNERS = {"black": 1, "white": -1}
 def games(settings: "GamesConfig", composed: Composed) -> bool:
     """Run the action; returns False if games are wrong."""
     reader = GameReader(settings.sources)
-    if settings.action == "show":
-        show(settings, reader)
+    if (alone := {"show": show, "puzzles": puzzles}.get(settings.action)) is not None:
+        alone(settings, reader)
         return True
     title, action, page = ACTIONS[settings.action]
     words = [one for one in composed.overrides if not one.startswith("action=")]
@@ -124,10 +128,28 @@ def verify(settings: "GamesConfig", reader: GameReader) -> Document:
     return verdict.as_json()
 
 
+def puzzles(settings: "GamesConfig", reader: GameReader) -> None:
+    """Make puzzles, and write them as SGF, as a page and as JSON; no games are read."""
+    from hexlit.tasks.hex.checkpoint import load_network
+
+    size, folder, began = settings.board, Path(str(settings.target)), time.monotonic()
+    name = settings.checkpoint or str(fitting_network(size))
+    network = Evaluators(load_network(name), size, applied_profile(AcceleratorConfig())).network
+    folder.mkdir(parents=True, exist_ok=True)  # before minutes are spent on the results
+    with work_bar("making puzzles") as advance:
+        made = make_puzzles(network, settings.count, settings.seed, advance)
+    facts = {"board": size, "checkpoint": name, "seed": settings.seed, "seconds": round(time.monotonic() - began, 1)}
+    document = plain({**facts, "largest_grade": GRADES[-1], "puzzles": [*map(vars, made)]})
+    page = puzzles_page(document, str(folder))
+    write_text_atomic(folder / "puzzles.sgf", "".join(one.sgf(number) for number, one in enumerate(made, 1)))
+    write_text_atomic(folder / "puzzles.html", render(page))
+    write_json_atomic(folder / "puzzles.json", document)
+    print_results(settings, document, page, Console(highlight=False, soft_wrap=True))
+
+
 def _selection(settings: "GamesConfig") -> Selection:
     ending = None if settings.ending is None else Ending(settings.ending)
-    winner = None if settings.winner is None else _WINNERS[settings.winner]
-    return Selection(settings.size, winner, ending, settings.games)
+    return Selection(settings.size, _WINNERS.get(settings.winner or ""), ending, settings.games)
 
 
 ACTIONS: dict[str, tuple[str, Callable[["GamesConfig", GameReader], Document], Callable[..., Page]]] = {

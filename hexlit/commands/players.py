@@ -4,12 +4,12 @@ import logging
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import Contestant, Player, PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.arena.players import Contestant, Network, Player, RandomPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.jit import use_threads
 from hexlit.tasks.hex.packaged import fitting_network, largest_board
@@ -38,10 +38,15 @@ def applied_profile(accelerator: AcceleratorConfig) -> "DeviceProfile":
 
 
 class Evaluators:
-    """A network's evaluators on one board, by number of positions a call; each is built once."""
+    """A network's evaluators on one board, by number of positions a call; each is built once.
+
+    Attributes:
+        network: makes its players.
+    """
 
     def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
         self.loaded, self.size, self.profile = loaded, size, profile
+        self.network = Network(self, size, loaded.swap)
         self._built: dict[int, NetworkEvaluator] = {}
 
     def __call__(self, batch: int) -> "NetworkEvaluator":
@@ -130,50 +135,35 @@ class PlayerFactory:
             loaded = {source: load_network(source) for source in sources}
             size = board or next(iter(loaded.values())).size
             networks = {source: Evaluators(network, size, profile) for source, network in loaded.items()}
-        self.networks = networks
-        self.size = board or next(iter(self.networks.values())).size
+        self.networks, self.size = networks, board or next(iter(networks.values())).size
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""
+        # Derived from the name: two players of a kind draw differently, and their order does not matter.
+        seed, settings = zlib.crc32(f"{self._seed} {spec.label}".encode()), dict[str, Any](spec.settings)
         if spec.kind == "htp":
             engine = self._foreign(spec)
             return Contestant(spec.label, lambda games: engine, one_game=True)
         try:
             if spec.of_network:
-                return Contestant(spec.label, cache(self._of_network(spec)))
-            player = self._fixed(spec)
+                search = None if spec.kind == "policy" else replace(self._search, **settings)
+                drawing = settings | {"seed": seed} if search is None else {}
+                return Contestant(
+                    spec.label, cache(partial(self.networks[spec.source].network.player, search, **drawing))
+                )
+            player = self._fixed(spec.kind, settings, seed)
         except UsageError as error:
             raise UsageError(f"players: {spec.label}: {error}") from None
         return Contestant(spec.label, lambda games: player)
 
-    def _of_network(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        """A maker, by number of games at once, of the player that searches, or takes the network's best move."""
-        evaluators = self.networks[spec.source]
-        rules: dict[str, Any] = {"size": self.size, "swap": evaluators.loaded.swap}
-        if spec.kind == "policy":
-            rules |= spec.settings | {"seed": self._seed_of(spec)}
-            return lambda games: PolicyPlayer(evaluators(games), batch=games, **rules)
-        search = replace(self._search, **spec.settings)
-
-        def make(games: int) -> Player:
-            batch = max(games, search.leaves)
-            return SearchPlayer(search, evaluators(batch), batch=batch, **rules)
-
-        return make
-
-    def _fixed(self, spec: PlayerSpec) -> Player:
-        settings, seed = dict[str, Any](spec.settings), self._seed_of(spec)
+    def _fixed(self, kind: str, settings: dict[str, Any], seed: int) -> Player:
         from hexlit.arena import baselines
 
-        if spec.kind == "rollouts":
+        if kind == "rollouts":
             return baselines.RolloutPlayer(rollouts=settings.pop("playouts", 1), **settings, seed=seed)
-        if spec.kind == "solver":
+        if kind == "solver":
             return baselines.SolverPlayer(self.size, **settings, seed=seed)
-        return RandomPlayer(seed) if spec.kind == "random" else baselines.TwoDistancePlayer(**settings, seed=seed)
-
-    def _seed_of(self, spec: PlayerSpec) -> int:
-        """Derived from the name: two players of a kind draw differently, and their order does not matter."""
-        return zlib.crc32(f"{self._seed} {spec.label}".encode())
+        return RandomPlayer(seed) if kind == "random" else baselines.TwoDistancePlayer(**settings, seed=seed)
 
     def _foreign(self, spec: PlayerSpec) -> Player:
         from hexlit.arena.engine import HtpEngine

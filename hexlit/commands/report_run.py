@@ -25,8 +25,6 @@ from hexlit.tuning.results import GOING_ON, read_results
 if TYPE_CHECKING:
     from hexlit.commands.report import ReportConfig
 
-RUNS = Path("runs")
-
 
 def report(settings: "ReportConfig") -> bool:
     """Write the requested pages, and print where they are; returns whether all of the results can be read."""
@@ -38,7 +36,7 @@ def report(settings: "ReportConfig") -> bool:
         folders = [Path(one) for one in settings.runs]
         path = write_comparison(folders, settings.output, epochs=settings.epochs, price=settings.price)
     else:
-        folder = newest(RUNS) if settings.folder is None else Path(settings.folder)
+        folder = newest(Path("runs")) if settings.folder is None else Path(settings.folder)
         kind = kind_of(folder)
         if kind == SWEEP:
             report_sweep(folder, settings)

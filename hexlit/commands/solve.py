@@ -139,17 +139,9 @@ def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
     return ExactSolver(size, rows, settings.threads or usable_cores(), Ingredients(stones=not settings.certificate))
 
 
-def compile_kernels() -> None:
-    """Compile the solver, or load its compiled code, which is not counted as effort."""
-    import numpy as np
-
-    from hexlit.hex.solver import ExactSolver
-
-    ExactSolver(2).wins(np.zeros(4, np.int8), 1)
-
-
 def solve_openings(settings: SolveConfig) -> None:
     """Solve every first move of Black, and print the map."""
+    from hexlit.commands.kernels import compile_solver
     from hexlit.hex.notation import format_cell
     from hexlit.hex.solver.first_moves import MAP, FirstMoves
     from hexlit.reporting.board import draw_openings
@@ -158,12 +150,11 @@ def solve_openings(settings: SolveConfig) -> None:
     name = settings.resume or settings.output
     folder = Path(name).expanduser() if name else None
     if folder and bool(settings.resume) != (folder / MAP).exists():
-        raise UsageError(
-            f"{folder} has {'no openings yet: output=' if settings.resume else 'openings: resume='}{folder}"
-        )
+        right = "no openings yet: output=" if settings.resume else "openings: resume="
+        raise UsageError(f"{folder} has {right}{folder}")
     first = FirstMoves(new_solver(settings.board, settings), folder)
     with work_bar("solving") as advance:
-        compile_kernels()
+        compile_solver()  # not counted as effort
         for cell in first.solve():
             known, rate = int(abs(first.values).sum()), first.nodes / max(first.seconds, 1e-9)
             what = f"{format_cell(cell, settings.board)} · {known} of {first.values.size} · {first.rows}"
@@ -172,19 +163,19 @@ def solve_openings(settings: SolveConfig) -> None:
         print(json.dumps(first.as_json()))
         return
     told = f"Black's first move\n{first.rows}\neffort  {first.nodes:,} nodes, {first.seconds:.1f} s"
-    Console(highlight=False, soft_wrap=True).print(
-        Text("\n").join([draw_openings((first.values > 0).tolist(), None), Text(told)])
-    )
+    board = draw_openings((first.values > 0).tolist(), None)
+    Console(highlight=False, soft_wrap=True).print(Text("\n").join([board, Text(told)]))
 
 
 def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]]) -> T:
     """Do `work` while a terminal shows its `state`: what is being done, and the share that is done."""
     from multiprocessing.pool import ThreadPool
 
+    from hexlit.commands.kernels import compile_solver
     from hexlit.reporting.screen import work_bar
 
     def compiled() -> T:
-        compile_kernels()
+        compile_solver()  # not counted as effort
         return work()
 
     # In a thread of its own, since compiled code does not react to Ctrl-C.

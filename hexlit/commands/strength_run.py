@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.arena import measures
 from hexlit.arena.matches import most_openings
-from hexlit.arena.measures import OPENING_PLIES, Network, Part, Thoroughness, measure_variant, variants
+from hexlit.arena.measures import OPENING_PLIES, Document, Part, Thoroughness, measure_variant, variants
 from hexlit.arena.positions import LIMITS, game_positions, limits_of, random_positions
 from hexlit.commands.command_line import as_json, print_results, refuse_unused, track
 from hexlit.commands.composing import Composed
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hexlit.commands.strength import StrengthConfig
     from hexlit.tracking.tracked_run import TrackedRun
 
-Document = dict[str, Any]
 Advance = Callable[[str, float], None]
 """Called with the present activity, and the share of the work that is done, in [0, 1]."""
 
@@ -153,7 +152,6 @@ def measure_search(
     """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
     size, cache = evaluators.size, cache_folder() / "truth"
     how = Thoroughness(min(settings.pairs, most_openings(size, OPENING_PLIES)), settings.seed, games, settings.seconds)
-    network = Network(evaluators, size, evaluators.loaded.swap)
     advance("solving positions", 0.0)
     positions = game_positions(size, settings.positions, settings.seed, cache) if size in LIMITS else None
     ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
@@ -162,7 +160,7 @@ def measure_search(
     rows: list[Document] = []
     for number, way in enumerate(ways):
         advance(way.name, sum(efforts[:number]) / sum(efforts))
-        rows.append(measure_variant(way, network, positions, how, part))
+        rows.append(measure_variant(way, evaluators.network, positions, how, part))
         yield {"rows": rows}
 
 

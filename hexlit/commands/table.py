@@ -2,7 +2,7 @@
 
 COMMANDS: dict[str, str] = {
     "train": "train a network: Hex from nothing or from recorded games; forecasts; classes of texts",
-    "games": "recorded games: import, export, show, stats, verify; from files of many formats, and as Parquet",
+    "games": "recorded games: import, export, show, stats, verify, as files of many formats and Parquet; puzzles",
     "predict": "apply a trained network to a file: forecasts of new readings, classes of texts",
     "solve": "the exact winner and the winning moves of a position, boards 2 to 8",
     "match": "games between players: ratings with intervals, a sequential test, SGF",

@@ -7,6 +7,7 @@ from hexlit.reporting.page import Column, Notes, Page, Section, Table, table
 from hexlit.reporting.quantities import DASH, shown
 
 FIGURES = {
+    "ms": ("milliseconds", "{:,.1f}"),
     "refresh": ("refresh_milliseconds", "{:,.1f} ms"),
     "first call": ("first_call_seconds", "{:.2f} s"),
     "compiling": ("compile_seconds", "{:.1f} s"),
@@ -22,12 +23,9 @@ def bench_page(report: Any) -> Page:
         ends = [shown(one, "{:,.0f}") for one in (line.lower_quartile, line.upper_quartile)]
         row = [line.what, line.precision, line.device, str(line.threads or DASH)]
         row += [shown(line.median, f"{{:,.0f}} {line.unit}"), DASH if line.lower_quartile is None else " – ".join(ends)]
-        row += [
-            shown(line.milliseconds, "{:,.1f}"),
-            *(shown(getattr(line, key), form) for key, form in FIGURES.values()),
-        ]
+        row += [shown(getattr(line, key), form) for key, form in FIGURES.values()]
         rows.append([*row, shown(line.peak_bytes and line.peak_bytes / 2**20, "{:,.0f} MiB"), line.detail])
-    headings = ["what", "precision", "device", "threads", "median", "quartiles", "ms", *FIGURES, "peak"]
+    headings = ["what", "precision", "device", "threads", "median", "quartiles", *FIGURES, "peak"]
     measured = table("", [*headings, Column("", rank=1)], rows, names=2, ranks=ranks)
     grids = [grid] if (grid := grid_of([line for line in report.lines if line.batch is not None])) else []
     sections = [Section("Measurements", [measured]), *(Section(one.caption, [one]) for one in grids)]

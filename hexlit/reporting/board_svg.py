@@ -90,8 +90,7 @@ def board_picture(board: OpeningsBoard | PositionBoard, *, dark: bool = False, t
     """The title of a board in a report, and its SVG, in which it stands if `titled`; `dark` as of `board_svg`."""
     if isinstance(board, PositionBoard):
         cells = np.array(board.cells, np.int8)
-        shades = value_notes(dict.fromkeys(board.marks, 0.6))
-        notes = {cell: CellNote("", note.shade) for cell, note in shades.items()}
+        notes = {cell: CellNote(shade=tint(GOOD, 0.6)) for cell in board.marks}
         if board.ring is not None:
             notes[board.ring] = replace(notes.get(board.ring, CellNote()), ring=MARK)
         return board.title, board_svg(cells, isqrt(len(cells)), notes=notes, dark=dark)

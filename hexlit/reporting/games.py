@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hexlit.hex.notation import format_cell
+from hexlit.reporting import page as pages
 from hexlit.reporting.page import Cell, Column, Facts, Notes, Page, Section, Table, cell, entries, table
 from hexlit.reporting.quantities import format_count, format_share
 
@@ -90,11 +92,25 @@ def histogram(counts: Mapping[int, int]) -> Table:
 
 def _tallies(tallies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Section]:
     """A line per reason: its count, and the place of the first case in full."""
-    lines = {
-        title: [
-            f"{format_count(entry['count'])}  {reason}" + (f", such as {entry['place']}" if entry["place"] else "")
-            for reason, entry in tally.items()
-        ]
-        for title, tally in tallies.items()
-    }
+
+    def line(reason: str, entry: Mapping[str, Any]) -> str:
+        return f"{format_count(entry['count'])}  {reason}" + (f", such as {entry['place']}" if entry["place"] else "")
+
+    lines = {title: [line(*entry) for entry in tally.items()] for title, tally in tallies.items()}
     return [Section(title, [Notes(its, "command")]) for title, its in lines.items() if its]
+
+
+def puzzles_page(document: Mapping[str, Any], target: str) -> Page:
+    """Puzzles by grade; a page shows their solutions when they are asked for."""
+    size, puzzles, largest = document["board"], document["puzzles"], f"above {document['largest_grade']}"
+    grades: dict[str, list[pages.PositionBoard]] = {}
+    for number, one in enumerate(puzzles, 1):
+        solution, likeliest = (format_cell(one[name], size) for name in ("solution", "likeliest"))
+        title = f"{number}. {'Black' if one['to_move'] > 0 else 'White'} to move"
+        board = pages.PositionBoard(title, one["cells"], answer=f"{solution}; the policy plays {likeliest}")
+        grades.setdefault(f"Grade {one['grade'] or largest}", []).append(board)
+    counts = table("", ["", "puzzles"], [[grade, cell(len(its), "count")] for grade, its in grades.items()])
+    facts = entries((f"puzzles in {target}", len(puzzles), "count"), ("time", document["seconds"], "seconds"))
+    sections = [Section(grade, [pages.Boards(its)], detail=True) for grade, its in grades.items()]
+    where = f"{document['checkpoint']} · seed {document['seed']} · grade: simulations that find it, as do twice as many"
+    return Page(f"Puzzles on {size}×{size}: one move wins", where, sections, [Facts(facts), counts])

@@ -97,9 +97,8 @@ class ResourceDisplay(LiveDisplay):
         count, seconds = len(self._samples), self._samples[-1].seconds if self._samples else 0.0
         self.line(f"{ended}{count} sample{'' if count == 1 else 's'} in {format_duration(seconds)} · {saved}")
         self.console.print(self._table())
-        for line in self._missing():
+        for line in (*self._missing(), f"parallel trials like this one: {trials}, limited by {limit} ({basis})"):
             self.line(line)
-        self.line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
 
     def _table(self) -> Grid:
         """A row a figure; on a narrow terminal the mean goes first, then the trend."""

@@ -230,6 +230,8 @@ class PositionBoard:
     cells: Sequence[int]
     marks: Sequence[int] = ()
     ring: int | None = None
+    answer: str = ""
+    """Text that a page shows only when it is asked for."""
 
 
 @dataclass(frozen=True)

@@ -253,11 +253,9 @@ def spans_of(files: RunFiles) -> pages.Spans:
     falls = (now < before for before, now in pairwise(samples))  # rows of another session begin near 0 again
     sessions = list(accumulate(falls, initial=0))
     xs = [second + (begins[: session + 1] or [0.0])[-1] for second, session in zip(samples, sessions, strict=False)]
-    lines = []
-    for title, (name, unit) in _METERS.items():
-        line = pages.ChartLine(title, xs, [value and value / unit for value in numbers(files.resources, name)])
-        lines += [line] if any(value is not None for value in line.ys) else []
-    return pages.Spans(lanes, lines)
+    columns = ((title, numbers(files.resources, name), unit) for title, (name, unit) in _METERS.items())
+    lines = [pages.ChartLine(title, xs, [one and one / unit for one in column]) for title, column, unit in columns]
+    return pages.Spans(lanes, [line for line in lines if any(value is not None for value in line.ys)])
 
 
 def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | None = None) -> Section:

@@ -255,13 +255,11 @@ def draw_timeline(data: Data) -> Figure:
     figure = Figure(figsize=(10.4, 1.5 + 0.42 * slots))
     axes = figure.add_subplot()
     for bar in bars:
-        start, seconds, best = bar["start"] / factor, bar["end"] - bar["start"], bar["trial"] == data["best"]
+        start, seconds, colour = bar["start"] / factor, bar["end"] - bar["start"], STATE_COLOURS[bar["state"]]
         look: dict[str, Any] = {"label": bar["state"], "zorder": 3, "edgecolor": "white", "linewidth": 0.6}
-        if best:
+        if bar["trial"] == data["best"]:
             look = {"label": f"best: trial {bar['trial']}", "zorder": 4, "edgecolor": BEST_COLOUR, "linewidth": 1.8}
-        drawn = axes.barh(
-            bar["slot"], max(seconds, 0.002 * end) / factor, 0.72, start, **look, color=STATE_COLOURS[bar["state"]]
-        )
+        drawn = axes.barh(bar["slot"], max(seconds, 0.002 * end) / factor, 0.72, start, **look, color=colour)
         if seconds / (end or 1.0) > 0.013 * len(f"{bar['trial']}"):
             axes.bar_label(drawn, [f"{bar['trial']}"], label_type="center", fontsize=7, color="white", zorder=5)
     axes.set_yticks(range(slots), [f"slot {slot}" for slot in range(slots)])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from hexlit.arena.measures import (
     Document,
-    Network,
     Thoroughness,
     Variant,
     measure_truth,
@@ -18,7 +17,7 @@ from hexlit.arena.measures import (
     share_of,
     variants,
 )
-from hexlit.arena.players import JudgingPlayer, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import JudgingPlayer, Network, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.truth import SolvedPositions

@@ -37,15 +37,13 @@ class SourcePlayer(NeverSwaps):
         self.random = np.random.default_rng(1)
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        moves: NDArray[np.int16] = (
-            np.where(cells == 0, self.random.random(cells.shape), -1.0).argmax(1).astype(np.int16)
-        )
+        draws = np.where(cells == 0, self.random.random(cells.shape), -1.0)
+        moves: NDArray[np.int16] = draws.argmax(1).astype(np.int16)
         if self.search is None:
             return moves
         found = self.search.run(cells, to_move, RolloutEvaluator(self.source.playouts, 1)).action
         errs = self.random.random(len(cells)) < self.source.error
-        moves[~errs] = found[~errs]
-        return moves
+        return np.where(errs, moves, found)
 
 
 @pytest.mark.parametrize("size", [4, 5])
@@ -56,9 +54,8 @@ def test_positions_are_undecided_and_their_value_and_winning_moves_are_right(siz
     assert (black + white == positions.stones).all()
     assert (black - white == (positions.to_move == -1)).all()
     solver = ExactSolver(size)
-    for cells, player, won, wins in zip(
-        positions.cells, positions.to_move.tolist(), positions.won, positions.winning_moves, strict=True
-    ):
+    columns = positions.cells, positions.to_move.tolist(), positions.won, positions.winning_moves
+    for cells, player, won, wins in zip(*columns, strict=True):
         assert winner(cells.tolist(), size) == 0
         assert won == wins.any()
         for cell in range(size * size):
@@ -74,9 +71,8 @@ def test_positions_are_won_and_lost_and_every_source_and_stage_gives_the_same_nu
     assert shares.tolist() == [5] * (len(SOURCES) * len(STAGES))
     assert positions.sources == tuple(source.name for source in SOURCES)
     for source in range(len(SOURCES)):
-        stones = [
-            positions.stones[(positions.source == source) & (positions.stage == stage)].mean() for stage in (0, 2)
-        ]
+        own = positions.source == source
+        stones = [positions.stones[own & (positions.stage == stage)].mean() for stage in (0, 2)]
         assert stones[0] < stones[1]
     quick = positions.only(slice(20))
     assert len(set(quick.source.tolist())) == len(SOURCES)

@@ -9,6 +9,7 @@ import pytest
 
 from hexlit.cli import main
 from hexlit.commands import games as games_settings
+from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
 from hexlit.hex.records.formats import FORMATS
 from hexlit.selfplay.importing import Duplicates
@@ -119,6 +120,14 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captur
 
     monkeypatch.setattr(GameStore, "append", full)
     assert main(["games", "import", f"source={SGF}", "target=store"]) == 2
-    assert (
-        capsys.readouterr().err == "hexlit games: this machine: cannot be read or written (No space left on device)\n"
-    )
+    err = capsys.readouterr().err
+    assert err == "hexlit games: this machine: cannot be read or written (No space left on device)\n"
+
+
+def test_puzzles_are_written_as_sgf_and_as_a_page_that_hides_the_solutions(checkpoint: Path, capsys: Captured) -> None:
+    assert main(["games", "puzzles", "board=4", "count=5", f"checkpoint={checkpoint}", "target=new", "json=true"]) == 0
+    made, page = json.loads(capsys.readouterr().out)["puzzles"], Path("new/puzzles.html").read_text(encoding="utf-8")
+    assert len(made) == page.count("<details><summary>") == Path("new/puzzles.sgf").read_text().count("(;") == 5
+    assert main(["solve", "file=new/puzzles.sgf", "move=0", "json=true"]) == 0
+    assert json.loads(capsys.readouterr().out)["winning_moves"] == [format_cell(made[0]["solution"], 4)]
+    assert main(["games", "import", "source=new/puzzles.sgf", "target=store"]) == 0

@@ -101,6 +101,7 @@ COMMANDS: list[Whole] = [
     Whole(r"train.*", [*SMALL_HEX, *EVALUATES]),
     Whole(r"solve.*", quick=True),
     Whole(r"games (import|export|stats|show|verify).*", words=[(r"(source)=.*", r"\1={samples}")], quick=True),
+    Whole(r"games puzzles.*", ["board=4", "count=2"]),
     Whole(r"report .*wandb=.*", refused="saves a page on the servers of Weights & Biases"),
     Whole(r"report .*watch=true.*", refused="watches a sweep to its end; tests/commands/test_report.py does"),
     Whole(r"report.*"),
