@@ -107,6 +107,11 @@ def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
     return specs
 
 
+def level_specs() -> list[PlayerSpec]:
+    """The players of all levels, the weakest first."""
+    return [parse_player(f"level={number}") for number in range(1, len(LEVELS) + 1)]
+
+
 def parse_player(given: object, name: str = "") -> PlayerSpec:
     """One player; `name` is its name unless it sets another.
 

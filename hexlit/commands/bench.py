@@ -72,8 +72,9 @@ def measured(
     if recipe is None:
         return _of_hex(asked, say)
     if isinstance(recipe, HexTrainConfig):
-        names = ("board", "net", "search", "selfplay", "optimizer", "trainer")
-        settings = {name: getattr(recipe, name) for name in names}
+        settings = {
+            name: getattr(recipe, name) for name in ("board", "net", "search", "selfplay", "optimizer", "trainer")
+        }
         return _of_hex(replace(asked, accelerator=recipe.hardware, **settings), say)
     return _of_task(recipe, asked)
 

@@ -199,9 +199,8 @@ def judged(settings: "GamesConfig", record: GameRecord) -> tuple[list[PlyReview]
     name = settings.checkpoint or fitting_network(record.size)
     if name is None:
         raise UsageError(f"review=true: boards above {MAX_SIZE} rows are judged by a network; add checkpoint=FILE")
-    network = networks_by_board(name, board.size, AcceleratorConfig())
-    knows_swap = network.knows_swap(board.size)
-    thinker = Thinker(SearchConfig(), network.make_evaluator, knows_swap=knows_swap)
+    make_evaluator, _, knows = networks_by_board(name, board.size, AcceleratorConfig())
+    thinker = Thinker(SearchConfig(), make_evaluator, knows_swap=(knows_swap := knows(board.size)))
     thinker.prepare(board.size, swap=board.swap and knows_swap)
     by = f"{name} with {settings.simulations} simulations"
     return list(review(thinker, board, settings.simulations, lambda: False)), by

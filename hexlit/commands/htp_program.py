@@ -132,8 +132,9 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
     if settings.player == "network":
         from hexlit.commands.players import networks_by_board
 
-        result = networks_by_board(settings.checkpoint, settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator)
-        return result.make_evaluator, result.size, result.knows_swap(result.size)
+        board = settings.board or BOARD_WITHOUT_NETWORK
+        make_evaluator, size, knows_swap = networks_by_board(settings.checkpoint, board, settings.accelerator)
+        return make_evaluator, size, knows_swap(size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
         uniform = settings.player == "uniform"

@@ -71,8 +71,7 @@ class Compiling:
 
     def status(self) -> str:
         """A line such as `compiling self-play, once on this machine: 12 s`; empty once all is done."""
-        told = f"compiling {self.what}, once on this machine: {format_duration(self.seconds)}"
-        return told if self.running else ""
+        return f"compiling {self.what}, once on this machine: {format_duration(self.seconds)}" if self.running else ""
 
     def wait(self, advance: Callable[[str], None] = lambda what: None) -> None:
         """Wait for the end; `advance` gets the purpose of the kernels four times a second."""

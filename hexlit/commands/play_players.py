@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from hexlit.arena.player_spec import LEVELS, PlayerSpec, parse_player
+from hexlit.arena.player_spec import PlayerSpec, level_specs, parse_player
 from hexlit.arena.players import Player
 from hexlit.commands.players import PlayerFactory, networks_by_board
 from hexlit.errors import UsageError
@@ -50,9 +50,8 @@ def shared_by_all(settings: "PlayConfig") -> Shared:
     title = f"search with {settings.rollouts} random playouts a leaf"
     offers.append(Offer("rollouts", title, lambda rows: Judge(rollouts, False)))
     offers += [one_game_offer(settings, PlayerSpec(kind), title) for kind, title in TITLES.items()]
-    levels = [parse_player(f"level={number}") for number in range(1, len(LEVELS) + 1)]
-    there = packaged_networks()
-    offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels if spec.source in there]
+    levels = [spec for spec in level_specs() if spec.source in packaged_networks()]
+    offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels]
     offers += [offer_of(settings, parse_player(given)) for given in settings.players]
     offers.sort(key=lambda offer: offer.name != f"level-{settings.level}")  # the chosen one comes first
     names = [offer.name for offer in offers]

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.player_spec import PlayerSpec
@@ -59,18 +59,14 @@ class Evaluators:
         return self._built[batch]
 
 
-class NetworksByBoard(NamedTuple):
-    """Evaluators for any size of board: of one network, or of the packaged one that fits each."""
-
-    make_evaluator: "MakeEvaluator"
-    size: int
-    """Rows of the board that suits it best."""
-    knows_swap: Callable[[int], bool]
-    """Rows of the board -> whether the network for it was trained with the swap rule."""
-
-
-def networks_by_board(checkpoint: str | None, board: int, accelerator: AcceleratorConfig) -> NetworksByBoard:
+def networks_by_board(
+    checkpoint: str | None, board: int, accelerator: AcceleratorConfig
+) -> "tuple[MakeEvaluator, int, Callable[[int], bool]]":
     """The network of `checkpoint` for every board; None is the packaged network that fits each, `board` rows first.
+
+    Returns:
+        A maker of evaluators; rows of the board that suits them best; and for rows of a board, whether the network for
+        it was trained with the swap rule.
 
     Raises:
         UsageError: the checkpoint cannot be read.
@@ -93,7 +89,7 @@ def networks_by_board(checkpoint: str | None, board: int, accelerator: Accelerat
 
     size = board if checkpoint is None else network_for(board).size
     network_for(size)
-    return NetworksByBoard(make, size, lambda rows: network_for(rows).swap)
+    return make, size, lambda rows: network_for(rows).swap
 
 
 TIMEOUTS = {"start_timeout": 30.0, "move_timeout": 60.0}

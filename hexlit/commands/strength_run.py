@@ -211,5 +211,4 @@ def _log_levels(document: Document, run: "TrackedRun") -> None:
         for kind, levels in document["optimality"].items():
             row[f"strength/{kind}_optimality"] = levels[step]["all"]["share"]
         run.log({name: value for name, value in row.items() if value is not None}, step)
-        board = OpeningsBoard("", level["map"], openings["truth"])
-        run.picture("strength/opening_map", board_picture(board)[1], step)
+        run.picture("strength/opening_map", board_picture(OpeningsBoard("", level["map"], openings["truth"]))[1], step)

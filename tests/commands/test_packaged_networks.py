@@ -43,12 +43,12 @@ def expected(name: str, size: int) -> Any:
 
 @pytest.mark.row("F20")
 def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
-    found = networks_by_board(None, 5, EAGER)
+    make_evaluator, _, knows_swap = networks_by_board(None, 5, EAGER)
     for size, name in ((5, "hexlit:small"), (9, "hexlit:large"), (15, "hexlit:large"), (6, "hexlit:small")):
         with caplog.at_level(logging.WARNING, "hexlit.commands"):
-            evaluator = found.make_evaluator(size, False, 1)
+            evaluator = make_evaluator(size, False, 1)
         np.testing.assert_allclose(values_of(evaluator, size), expected(name, size), atol=1e-5)
-        assert found.knows_swap(size) == (name == "hexlit:large")
+        assert knows_swap(size) == (name == "hexlit:large")
     said = [record.getMessage() for record in caplog.records if record.name.startswith("hexlit.commands")]
     assert said == ["hexlit:large plays on 15 rows; it is meant for boards of up to 13"]
 

@@ -92,8 +92,7 @@ def overview(taken: Taken, width: int, *, whole: bool = False) -> list[str]:
         title = f"settings that change most (KEY=VALUE); hexlit {taken.command} --help {ALL} has every one:"
         parts = {title: [*sections.pop(""), *often]}
     for title, settings in parts.items():
-        rows = (line for one in settings for line in _setting(one, width, brief=True))
-        lines += ["", *_wrapped(title, width), *rows]
+        lines += ["", *_wrapped(title, width), *(line for one in settings for line in _setting(one, width, brief=True))]
     if short:
         lines += ["", *_wrapped("sections (SECTION.KEY=VALUE; in brackets, the number of settings):", width)]
         for name, settings in sections.items():
