@@ -72,10 +72,8 @@ def measured(
     if recipe is None:
         return _of_hex(asked, say)
     if isinstance(recipe, HexTrainConfig):
-        settings = {
-            name: getattr(recipe, name) for name in ("board", "net", "search", "selfplay", "optimizer", "trainer")
-        }
-        return _of_hex(replace(asked, accelerator=recipe.hardware, **settings), say)
+        own = {name: getattr(recipe, name) for name in ("board", "net", "search", "selfplay", "optimizer", "trainer")}
+        return _of_hex(replace(asked, accelerator=recipe.hardware, **own), say)
     return _of_task(recipe, asked)
 
 

@@ -17,12 +17,11 @@ from hexlit.errors import UsageError
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.settings import number, one_of
 from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
+from hexlit.web.config import WITHOUT_NETWORK
 
 if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
     from hexlit.arena.htp.protocol import Incoming
     from hexlit.arena.thinker import MakeEvaluator
-
-BOARD_WITHOUT_NETWORK = 11
 
 
 @dataclass
@@ -132,7 +131,7 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
     if settings.player == "network":
         from hexlit.commands.players import networks_by_board
 
-        board = settings.board or BOARD_WITHOUT_NETWORK
+        board = settings.board or WITHOUT_NETWORK
         make_evaluator, size, knows_swap = networks_by_board(settings.checkpoint, board, settings.accelerator)
         return make_evaluator, size, knows_swap(size)
 
@@ -140,4 +139,4 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
         uniform = settings.player == "uniform"
         return UniformEvaluator() if uniform else RolloutEvaluator(settings.rollouts, settings.seed)
 
-    return make, BOARD_WITHOUT_NETWORK, False
+    return make, WITHOUT_NETWORK, False

@@ -47,10 +47,8 @@ def resumed_folder(argv: list[str]) -> Path | None:
 
 def resumable(command: str, folder: Path) -> AbstractContextManager[None]:
     """Within the block, an interruption says that `command` continues in `folder`."""
-    place = os.path.relpath(folder)
-    return says_how_to_continue(
-        command, f"all so far is kept in {place}", f"{command} {shlex.join([f'resume={place}'])}"
-    )
+    path = os.path.relpath(folder)
+    return says_how_to_continue(command, f"all so far is kept in {path}", f"{command} {shlex.join([f'resume={path}'])}")
 
 
 def settings_writer(composed: Composed) -> Callable[[], None]:
