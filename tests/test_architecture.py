@@ -84,7 +84,7 @@ CODE_LINES = {
     "search": 1402,
     "bench": 700,
     "api": 700,
-    "web": 934,
+    "web": 1001,
     "cluster": 300,
     "planning": 98,
     "tracking": 349,

@@ -76,9 +76,7 @@ def write_page(
     }
     data = {"network": as_script(content), "worker": joined(WORKER)}
     # Only the worker computes with WebAssembly; it has the policy of its page.
-    page = one_file(
-        "hexlit", joined(START), data, state="data-alone", allowed=" 'wasm-unsafe-eval'; worker-src blob:"
-    )
+    page = one_file("hexlit", joined(START), data, state="data-alone", allowed=" 'wasm-unsafe-eval'; worker-src blob:")
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
@@ -92,7 +90,7 @@ def exported_network(net: HexNet) -> dict[str, Any]:
     state = playing_state(net.state_dict())
     for name, layer in net.named_modules():
         if isinstance(layer, ConvNorm) and f"{name}.conv.weight" in state:
-            scale = layer.norm.weight * torch.rsqrt(layer.norm.running_var + layer.norm.eps)
+            scale = state[f"{name}.norm.weight"] * torch.rsqrt(state[f"{name}.norm.running_var"] + layer.norm.eps)
             state = {key: value for key, value in state.items() if not key.startswith(f"{name}.norm.")}
             state |= {f"{name}.scale": scale.detach(), f"{name}.shift": layer.folded()[1]}
     halves = {key: value.half() if value.dim() > 1 else value.float() for key, value in state.items()}

@@ -75,7 +75,8 @@ def one_file(title: str, script: str, data: dict[str, str], *, state: str, allow
     policy = f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
     kinds = {"worker": "text/plain"}
     held = "\n".join(
-        f'<script type="{kinds.get(name, "application/json")}" id="{name}">{text}</script>' for name, text in data.items()
+        f'<script type="{kinds.get(name, "application/json")}" id="{name}">{text}</script>'
+        for name, text in data.items()
     )
     for old, new in (
         ('<html lang="en">', f'<html lang="en" {state}>'),
