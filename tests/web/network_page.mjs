@@ -18,16 +18,14 @@ const judged = planes.map((boards) =>
   }),
 );
 
-/** [action, visits] of the moves that one tree has tried in each of `positions` in turn. */
+/** The move of one tree in each of `positions` in turn, and [action, visits] of those that it has tried. */
 const search = new Search((...one) => net.evaluate(...one), size, swap);
 const searched = positions.map((position) => {
   search.position(...position);
   search.begin(simulations, 0);
   while (!search.planned) search.simulate();
-  return search
-    .candidates()
-    .map(({ move, visits }) => [move, visits])
-    .sort((one, two) => one[0] - two[0]);
+  const tried = search.candidates().map(({ move, visits }) => [move, visits]);
+  return [search.result().move, tried.sort((one, two) => one[0] - two[0])];
 });
 
 process.stdout.write(JSON.stringify({ judged, searched }));

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { connects, place } from "../../hexlit/web/engine/board.mjs";
 import { moduleBytes } from "../../hexlit/web/engine/product.mjs";
 import { hexworldOf, sgfOf } from "../../hexlit/web/engine/records.mjs";
-import { connects, halvingRow, place } from "../../hexlit/web/engine/search.mjs";
+import { halvingRow } from "../../hexlit/web/engine/search.mjs";
 import { formatFragment, parseFragment } from "../../hexlit/web/page/address.mjs";
 import { Analyst } from "../../hexlit/web/page/analyst.mjs";
 import { afterThinking, formatClock, newClocks, thinkingSeconds } from "../../hexlit/web/page/clocks.mjs";

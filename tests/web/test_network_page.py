@@ -57,8 +57,8 @@ def test_the_page_searches_as_the_search_does_and_keeps_its_tree(swap: bool) -> 
     for ply in (1, 3, 5):
         positions.append([board.cells.tolist(), int(board.to_move), ply])
         search.position(board.cells, board.to_move, ply)
-        search.run(48)
-        expected.append(sorted([child.action, child.visits] for child in search.candidates()))
+        action = int(search.run(48).action[0])
+        expected.append([action, sorted([child.action, child.visits] for child in search.candidates())])
         for move in search.principal_variation()[:2]:
             board.play(move)
     assert computed(net, swap=swap, positions=positions)["searched"] == expected

@@ -4,9 +4,9 @@
  * and below, so that a neighbour outside the board is 0 and each tap of a kernel is one fixed distance away.
  */
 
+import { PLANES } from "./board.mjs";
 import { BLOCK, LANES, productMemory } from "./product.mjs";
 
-export const PLANES = 5; // hexlit/hex/encoding.py tells what they mean
 const MAPS = 4; // of the trunk's width
 const NORM_EPSILON = 1e-5;
 const CONVOLUTION = ".conv.weight"; // ends the name of the kernel of a layer with batch norm

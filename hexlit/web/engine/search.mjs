@@ -5,69 +5,18 @@
  * priors of the actions not tried yet, 0 for the others), `next` (the likeliest of them, -1 for none) and `value`.
  */
 
-import { mirrored, neighbours } from "../page/rules.mjs";
-import { PLANES } from "./network.mjs";
+import { mirrored } from "../page/rules.mjs";
+import { connects, place, planesOf } from "./board.mjs";
+import { FAR, potential } from "./distance.mjs";
 
 const CONSIDERED = 16; // root moves that enter sequential halving
 const VALUE_SCALE = 0.1; // c_scale of the paper
 const VISIT_OFFSET = 50; // c_visit of the paper
 const SMALLEST_PRIOR = 1e-6;
 const MOST_NODES = 60000; // about 50 MB on 11x11
-
-const near = new Map(); // size -> the cells beside each cell
-
-/** Whether the stone on `cell` connects its colour's edges; `cells` holds 1 for black, -1 for white. */
-export function connects(cells, size, cell) {
-  if (!near.has(size)) near.set(size, [...Array(size * size).keys()].map((one) => neighbours(one, size)));
-  const colour = cells[cell];
-  const along = (one) => (colour > 0 ? Math.floor(one / size) : one % size);
-  const [seen, waiting] = [new Uint8Array(size * size), [cell]];
-  let [first, last] = [false, false];
-  seen[cell] = 1;
-  while (waiting.length) {
-    const at = waiting.pop();
-    first ||= along(at) === 0;
-    last ||= along(at) === size - 1;
-    if (first && last) return true;
-    for (const one of near.get(size)[at]) {
-      if (cells[one] === colour && !seen[one]) {
-        seen[one] = 1;
-        waiting.push(one);
-      }
-    }
-  }
-  return false;
-}
-
-/** The planes of a position in the mover's frame, as hexlit/hex/encoding.py writes them. */
-export function planesOf(cells, size, toMove, maySwap) {
-  const area = size * size;
-  const planes = new Int8Array(PLANES * area);
-  for (let row = 0; row < size; row++) {
-    for (let column = 0; column < size; column++) {
-      const cell = row * size + column;
-      const stone = cells[toMove > 0 ? cell : mirrored(cell, size)];
-      planes[cell] = stone === toMove;
-      planes[area + cell] = stone === -toMove;
-      planes[2 * area + cell] = row === 0 || row === size - 1;
-      planes[3 * area + cell] = column === 0 || column === size - 1;
-      planes[4 * area + cell] = maySwap;
-    }
-  }
-  return planes;
-}
-
-/** Put the move `action` (of the board, or the swap) of `colour` on `cells`; returns the cell of the stone. */
-export function place(cells, size, action, colour) {
-  let cell = action;
-  if (action === size * size) {
-    const stone = cells.indexOf(-colour);
-    cells[stone] = 0;
-    cell = mirrored(stone, size);
-  }
-  cells[cell] = colour;
-  return cell;
-}
+const DECIDED = 0.9; // from this value on a position counts as won, or lost
+const EQUAL = 0.02; // values that differ no more are equal where the game is decided
+const EQUAL_VISITS = 0.25; // share of the most visits that a move then needs
 
 /** For each simulation the visits of the root action that sequential halving chooses next. */
 export function halvingRow(considered, simulations) {
@@ -316,15 +265,9 @@ export class Search {
     return policy.map((weight) => weight / total);
   }
 
-  /** The move that the search plays, on the board, and its value: {move, value}. A win in one move goes first. */
+  /** The move that the search plays, on the board, and its value: {move, value}. */
   result() {
-    const { root, toMove, size } = this;
-    for (let cell = 0; cell < size * size; cell++) {
-      if (this.cells[cell]) continue;
-      const after = Int8Array.from(this.cells);
-      after[cell] = toMove;
-      if (connects(after, size, cell)) return { move: cell, value: 1 };
-    }
+    const { root, toMove } = this;
     const most = Math.max(...root.children.map((child) => child.visits), 0);
     if (!most) return { move: this.framed(likeliest(root.untried), toMove), value: root.value };
     const halved = this.plan?.row.length > 0 && this.visits === this.plan.start + this.plan.row.length;
@@ -334,7 +277,33 @@ export class Search {
       const racing = root.children.filter((child) => child.visits >= Math.max(1, most - 1));
       ({ action } = racing.reduce((best, child) => (policy[child.action] > policy[best.action] ? child : best)));
     }
-    return { move: this.framed(action, toMove), value: childValue(root.children.find((child) => child.action === action)) };
+    return this.shortest(root.children.find((child) => child.action === action), most);
+  }
+
+  /**
+   * The move that wins soonest, or loses latest, among those as good as `chosen` where its value decides the game: a
+   * search does not tell the moves of a won position apart.
+   */
+  shortest(chosen, most) {
+    const { cells, size, toMove } = this;
+    const decided = childValue(chosen);
+    const moveOf = (child) => this.framed(child.action, toMove);
+    if (Math.abs(decided) < DECIDED || chosen.action === cells.length) return { move: moveOf(chosen), value: decided };
+    const [ahead, winner] = decided > 0 ? [1, toMove] : [-1, -toMove];
+    const length = (move) => {
+      const after = Int8Array.from(cells);
+      after[move] = toMove;
+      if (connects(after, size, move)) return winner === toMove ? 0 : FAR;
+      return potential(after, size, winner);
+    };
+    const least = Math.max(1, EQUAL_VISITS * most);
+    const equal = this.root.children
+      .filter((child) => child.visits >= least && childValue(child) >= decided - EQUAL && child.action < cells.length)
+      .map((child) => ({ move: moveOf(child), value: childValue(child), visits: child.visits, first: child === chosen }))
+      .map((one) => ({ ...one, length: ahead * length(one.move) }));
+    equal.sort((one, two) => one.length - two.length || two.first - one.first || two.visits - one.visits);
+    const [{ move, value }] = equal;
+    return { move, value };
   }
 
   /** The moves tried, those visited most first: [{move, visits, value, prior, line}], with the expected line of each. */

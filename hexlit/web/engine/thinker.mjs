@@ -6,8 +6,9 @@
  */
 
 import { BLACK, SWAP, WHITE, cellName, replay } from "../page/rules.mjs";
+import { planesOf } from "./board.mjs";
 import { Network } from "./network.mjs";
-import { Search, planesOf } from "./search.mjs";
+import { Search } from "./search.mjs";
 
 const INTERVAL = 250; // milliseconds between two reports of a study
 const MOST_SHOWN = 40; // candidates in a report
