@@ -493,7 +493,14 @@ test("a study that ended does not begin again, and solver and search go on when 
 });
 
 test("a game is written as SGF with its variations, and as a link to HexWorld", () => {
-  const nodes = [["", -1], ["a1", 0], ["b2", 1], ["c3", 1], ["a2", 3], ["d4", 0]].map(([move, parent]) => ({ move, parent }));
+  const nodes = [
+    ["", -1],
+    ["a1", 0],
+    ["b2", 1],
+    ["c3", 1],
+    ["a2", 3],
+    ["d4", 0],
+  ].map(([move, parent]) => ({ move, parent }));
   const names = { black: "a [b]\\", white: "" };
   assert.equal(
     sgfOf({ size: 5, nodes, names, end: { winner: "white", how: "resigned" } }),

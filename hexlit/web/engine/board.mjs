@@ -8,7 +8,11 @@ const near = new Map();
 
 /** The cells beside a cell. */
 export function adjacent(cell, size) {
-  if (!near.has(size)) near.set(size, [...Array(size * size).keys()].map((one) => neighbours(one, size)));
+  if (!near.has(size))
+    near.set(
+      size,
+      [...Array(size * size).keys()].map((one) => neighbours(one, size)),
+    );
   return near.get(size)[cell];
 }
 

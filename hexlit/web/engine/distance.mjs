@@ -1,10 +1,10 @@
-/* Two-distance (van Rijswijck 2002), as hexlit/hex/distance.py computes it: about how many moves a player still needs. */
+/* Two-distance (van Rijswijck 2002), as hexlit/hex/distance.py computes it: how many moves a player still needs. */
 
 import { adjacent } from "./board.mjs";
 
 export const FAR = 1000;
 
-/** The groups of a colour's stones: of each stone its number; and of each group its liberties and the edges it touches. */
+/** The groups of a colour: the number of each stone's group; of each group its liberties and the edges it touches. */
 function groupsOf(cells, size, colour, touches) {
   const number = new Int16Array(cells.length).fill(-1);
   const groups = [];

@@ -53,7 +53,12 @@ export class LocalConnection {
   hello() {
     const { levels, level, board, about, version } = this.exported;
     const last = levels.length - 1; // one adviser is enough
-    const players = levels.map(({ name }, number) => ({ name, title: `Network, ${name}`, studies: number === last }));
+    const players = levels.map(({ name }, number) => ({
+      name,
+      title: `Network, ${name}`,
+      short: name, // in a narrow choice
+      studies: number === last,
+    }));
     const simulations = Math.max(HINT, levels[level].simulations);
     return { type: "hello", version, players, board, simulations, opponent: levels[level].name, about };
   }

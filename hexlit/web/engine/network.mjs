@@ -74,7 +74,9 @@ export class Network {
     const kernels = [...this.tensors].filter(([name]) => name.endsWith(CONVOLUTION));
     const widest = Math.max(PLANES, ...kernels.map(([, { shape }]) => Math.ceil(shape[0] / LANES) * LANES));
     const map = widest * this.stride;
-    const packed = kernels.map(([, { shape }]) => (Math.ceil(shape[0] / LANES) * LANES + 1) * (shape[1] * shape[2] ** 2));
+    const packed = kernels.map(
+      ([, { shape }]) => (Math.ceil(shape[0] / LANES) * LANES + 1) * (shape[1] * shape[2] ** 2),
+    );
     const room = MAPS * map + packed.reduce((sum, one) => sum + one, 0);
     Object.assign(this, productMemory(4 * room, this.plain));
     this.maps = [...Array(MAPS).keys()].map((number) => number * map);
@@ -119,7 +121,9 @@ export class Network {
       const first = to + channel * stride + start;
       const constant = own[channel] + (bias ? bias[channel] : 0);
       if (add < 0) floats.fill(constant, first, first + cells);
-      else for (let i = first, j = add - to + first, end = first + cells; i < end; i++, j++) floats[i] = floats[j] + constant;
+      else
+        for (let i = first, j = add - to + first, end = first + cells; i < end; i++, j++)
+          floats[i] = floats[j] + constant;
     }
     for (let block = 0; block < blocks; block++) {
       const output = to + block * LANES * stride + start;
@@ -235,7 +239,9 @@ export class Network {
       const values = Float64Array.from({ length: channels }, (_, channel) => floats[place(cell, channel)]);
       const mean = values.reduce((sum, value) => sum + value, 0) / channels;
       const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / channels;
-      const normal = values.map((value, i) => ((value - mean) / Math.sqrt(variance + NORM_EPSILON)) * gain[i] + shift[i]);
+      const normal = values.map(
+        (value, i) => ((value - mean) / Math.sqrt(variance + NORM_EPSILON)) * gain[i] + shift[i],
+      );
       return this.linear(`${prefix}.queries_keys_values`, normal); // queries, keys, values, each head by head
     });
     const results = cells.map(() => new Float64Array(channels));
@@ -270,7 +276,8 @@ export class Network {
     const board = this.maps[3];
     for (let plane = 0; plane < PLANES; plane++) {
       for (let cell = 0; cell < area; cell++) {
-        floats[board + plane * stride + start + Math.floor(cell / size) * row + (cell % size)] = planes[plane * area + cell];
+        floats[board + plane * stride + start + Math.floor(cell / size) * row + (cell % size)] =
+          planes[plane * area + cell];
       }
     }
     this.convolve("stem", board, this.maps[0]);
@@ -292,7 +299,8 @@ export class Network {
       if (planes[cell] || planes[area + cell]) continue; // taken
       const at = map + start + Math.floor(cell / size) * row + (cell % size);
       logits[cell] = bias[0];
-      for (let channel = 0; channel < weights.length; channel++) logits[cell] += weights[channel] * floats[at + channel * stride];
+      for (let channel = 0; channel < weights.length; channel++)
+        logits[cell] += weights[channel] * floats[at + channel * stride];
     }
     if (actions > area && planes[4 * area]) [logits[area]] = this.linear("policy.swap", summary);
     const hidden = this.linear("value.hidden", summary).map(this.activation);

@@ -1,4 +1,4 @@
-/* The inner product of all convolutions, as a WebAssembly module with SIMD that is put together here, and in JavaScript.
+/* The inner product of all convolutions: a WebAssembly module with SIMD that is put together here, and JavaScript.
  *
  * A convolution is a sum over K pairs of an input channel and a tap of its kernel. For one block of BLOCK cells and
  * LANES output channels, output[channel][cell] += weights[k][channel] * input[cell + offsets[k]], for all k.

@@ -13,9 +13,14 @@ const escaped = (text) => text.replace(/\s+/g, " ").replace(/[\\\]]/g, "\\$&");
 export function sgfOf({ size, nodes, names, end }) {
   const children = nodes.map(() => []);
   nodes.forEach(({ parent }, id) => children[parent]?.push(id));
-  const result = end ? `${end.winner === BLACK ? "B" : "W"}+${{ resigned: "Resign", time: "Forfeit" }[end.how] ?? ""}` : "";
+  const result = end
+    ? `${end.winner === BLACK ? "B" : "W"}+${{ resigned: "Resign", time: "Forfeit" }[end.how] ?? ""}`
+    : "";
   const facts = Object.entries({ PB: names.black, PW: names.white, RE: result }).filter(([, text]) => text);
-  const texts = [`(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[${size}]`, ...facts.map(([name, text]) => `${name}[${escaped(text)}]`)];
+  const texts = [
+    `(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[${size}]`,
+    ...facts.map(([name, text]) => `${name}[${escaped(text)}]`),
+  ];
   const waiting = []; // of the last to the first: [node, ply], and the brackets of variations
   const branch = (ids, ply) => {
     for (const id of [...ids].reverse()) {

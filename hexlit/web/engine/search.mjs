@@ -1,8 +1,8 @@
 /* Gumbel AlphaZero on one tree that is kept from move to move, as hexlit/search/algorithm.py and live.py do it.
  *
  * Actions are cells in the frame of the player who moves, and the swap after them. Values are in [-1, 1] for the player
- * to move. A node is {action, prior, visits, sum, parent, children, terminal}, and once it is judged also `untried` (the
- * priors of the actions not tried yet, 0 for the others), `next` (the likeliest of them, -1 for none) and `value`.
+ * to move. A node is {action, prior, visits, sum, parent, children, terminal}. Once it is judged it also has `untried`
+ * (the priors of the actions not tried yet, 0 for the others), `next` (the likeliest of them, -1 for none) and `value`.
  */
 
 import { mirrored } from "../page/rules.mjs";
@@ -211,8 +211,7 @@ export class Search {
   /** Let the network judge a leaf; returns its value. */
   expand(node, cells, colour, maySwap) {
     const { policy, value } = this.evaluate(planesOf(cells, this.size, colour, maySwap), this.size, this.actions);
-    const legal = (action) =>
-      action < cells.length ? cells[this.framed(action, colour)] === 0 : maySwap;
+    const legal = (action) => (action < cells.length ? cells[this.framed(action, colour)] === 0 : maySwap);
     node.untried = Float32Array.from(policy, (prior, action) => (legal(action) ? Math.max(prior, SMALLEST_PRIOR) : 0));
     const total = node.untried.reduce((sum, prior) => sum + prior, 0);
     node.untried.forEach((prior, action) => {
@@ -260,7 +259,8 @@ export class Search {
     const q = completedQ(this.root);
     const untried = Math.exp(q.scale * (q.mixed - q.high));
     const policy = this.rootPriors().map((prior) => prior * untried);
-    for (const child of this.root.children) policy[child.action] = child.prior * Math.exp(q.scale * (childValue(child) - q.high));
+    for (const child of this.root.children)
+      policy[child.action] = child.prior * Math.exp(q.scale * (childValue(child) - q.high));
     const total = policy.reduce((sum, weight) => sum + weight, 0);
     return policy.map((weight) => weight / total);
   }
@@ -277,7 +277,10 @@ export class Search {
       const racing = root.children.filter((child) => child.visits >= Math.max(1, most - 1));
       ({ action } = racing.reduce((best, child) => (policy[child.action] > policy[best.action] ? child : best)));
     }
-    return this.shortest(root.children.find((child) => child.action === action), most);
+    return this.shortest(
+      root.children.find((child) => child.action === action),
+      most,
+    );
   }
 
   /**
@@ -299,14 +302,19 @@ export class Search {
     const least = Math.max(1, EQUAL_VISITS * most);
     const equal = this.root.children
       .filter((child) => child.visits >= least && childValue(child) >= decided - EQUAL && child.action < cells.length)
-      .map((child) => ({ move: moveOf(child), value: childValue(child), visits: child.visits, first: child === chosen }))
+      .map((child) => ({
+        move: moveOf(child),
+        value: childValue(child),
+        visits: child.visits,
+        first: child === chosen,
+      }))
       .map((one) => ({ ...one, length: ahead * length(one.move) }));
     equal.sort((one, two) => one.length - two.length || two.first - one.first || two.visits - one.visits);
     const [{ move, value }] = equal;
     return { move, value };
   }
 
-  /** The moves tried, those visited most first: [{move, visits, value, prior, line}], with the expected line of each. */
+  /** The moves tried, those visited most first, each with its expected line: [{move, visits, value, prior, line}]. */
   candidates(most = Infinity) {
     const byVisits = (one, two) => two.visits - one.visits || childValue(two) - childValue(one);
     const best = (node) => node.children.filter((child) => child.visits).sort(byVisits);

@@ -1,8 +1,8 @@
 /* Answers what the page asks of a network, in the messages of hexlit/web/messages.py.
  *
- * Each answer is a generator: it yields undefined after each step of some milliseconds, and answers in between. So its
- * caller can stop it at any time. A network that was not trained with the swap rule is told of it from outside: it opens
- * with the fairest stone, and swaps where the position is bad for the mover (hexlit/arena/thinker.py).
+ * Each answer is a generator: it yields undefined after each step of some milliseconds, and answers in between, so its
+ * caller can stop it at any time. A network that was not trained with the swap rule is told of it from outside: it
+ * opens with the fairest stone, and swaps where the position is bad for the mover (hexlit/arena/thinker.py).
  */
 
 import { BLACK, SWAP, WHITE, cellName, replay } from "../page/rules.mjs";
@@ -69,7 +69,7 @@ export class Thinker {
     }
     const search = this.search("study", board);
     search.plan = null;
-    for (let reported = -Infinity; ; ) {
+    for (let reported = -Infinity; ;) {
       search.simulate();
       const enough = search.visits >= simulations;
       const final = enough || search.full;
@@ -133,7 +133,8 @@ export class Thinker {
         entry = { ply, value: value * now.colour, best: expected[0], expected };
       }
       if (before) {
-        const first = opening && ply === 1 ? -Math.abs(opening[boardOf({ ...board, moves: board.moves.slice(0, 1) }).last]) : null;
+        const first =
+          opening && ply === 1 ? -Math.abs(opening[boardOf({ ...board, moves: board.moves.slice(0, 1) }).last]) : null;
         const after = first ?? entry.value;
         const cost = Math.max(0, ((before.value - after) / 2) * (before.ply % 2 ? -1 : 1));
         yield { type: "review", plies: board.moves.length, ...before, cost, final: false };
@@ -179,7 +180,9 @@ export class Thinker {
   *fairOpenings(size) {
     const { values } = yield* this.openingValues(size);
     const { policy } = this.judge({ cells: new Int8Array(size * size), size, colour: 1, maySwap: false });
-    const fair = [...values.keys()].sort((one, two) => Math.abs(values[one]) - Math.abs(values[two])).slice(0, MOST_SHOWN);
+    const fair = [...values.keys()]
+      .sort((one, two) => Math.abs(values[one]) - Math.abs(values[two]))
+      .slice(0, MOST_SHOWN);
     const candidates = fair.map((cell) => {
       const move = cellName(cell, size);
       return { move, visits: 1, value: -Math.abs(values[cell]), prior: policy[cell], line: [move] };

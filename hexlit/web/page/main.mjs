@@ -1,8 +1,8 @@
 /* The script of the page of `hexlit play`: a board to play and study Hex on.
  *
  * The page keeps the game with its variations. The server keeps none: every request holds the position that it is
- * about (see hexlit/web/messages.py). A page with a recorded game (see hexlit/web/pages.py) has no server at all, and one with a
- * network in it (see hexlit/web/engine/start.mjs) answers for itself.
+ * about (see hexlit/web/messages.py). A page with a recorded game (see hexlit/web/pages.py) has no server at all, and
+ * one with a network in it (see hexlit/web/engine/start.mjs) answers for itself.
  *
  *   rules, variations, address, clocks, words, findings, geometry   pure functions
  *   game                                                            the game that is played, without anything seen
