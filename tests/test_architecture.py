@@ -25,7 +25,7 @@ ARROWS: dict[str, set[str]] = {
         *("training", "tracking", "accelerate", "hex"),
     },
     "testing": {"search", "nets", "hex"},  # for tests, of other packages too; nothing imports it
-    "web": {"arena", "search", "hex"},  # networks come from the commands, as evaluators
+    "web": {"arena", "search", "nets", "hex"},  # networks come from the commands, as evaluators or to be written
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
     "planning": set(),  # what was measured comes as a file
     "tuning": {"cluster", "accelerate", "reporting", "tracking"},
@@ -85,7 +85,7 @@ CODE_LINES = {
     "search": 1402,
     "bench": 700,
     "api": 700,
-    "web": 934,
+    "web": 1001,
     "cluster": 300,
     "planning": 98,
     "tracking": 349,

@@ -9,8 +9,10 @@ from hexlit.commands.application import command
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, one_of, require
 
-FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
+FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors", "page": ".html"}
 """Format -> suffix of its files."""
+USES = {"onnx": "{}.md describes it", "safetensors": "hexlit takes it as checkpoint={}", "page": "a browser opens it"}
+"""Format -> what its file is for, `{}` its name."""
 
 
 @dataclass
@@ -21,7 +23,7 @@ class ExportConfig(Settings):
     """Checkpoint of a Hex network, the folder of its run, or a packaged network such as `hexlit:small`."""
     format: str = one_of(FORMATS, "onnx")
     """File format. onnx: for other programs, every board. safetensors: for hexlit, weights and
-    shape without the training."""
+    shape without the training. page: one HTML file to play against the network, without hexlit."""
     dtype: str = one_of(("float32", "float16"), "float32")
     """Number format of the weights in safetensors."""
     target: str | None = None
@@ -29,23 +31,23 @@ class ExportConfig(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.dtype != "float32" and self.format == "onnx":
+        if self.dtype != "float32" and self.format != "safetensors":
             raise UsageError(f"dtype={self.dtype}: float32, or float16 with format=safetensors")
-        suffix = FORMATS[self.format]
-        if self.target is not None and Path(self.target).suffix != suffix:
-            raise UsageError(f"target={self.target}: a file whose name ends with {suffix} is needed")
+        if self.target is not None and Path(self.target).suffix != FORMATS[self.format]:
+            raise UsageError(f"target={self.target}: a file whose name ends with {FORMATS[self.format]} is needed")
 
 
 def export(settings: ExportConfig) -> None:
     """Write the file, and print its place."""
     from hexlit.nets.onnx_export import inputs_file, write_onnx
     from hexlit.tasks.hex.checkpoint import load_network, write_safetensors
+    from hexlit.web.network_page import write_page
 
     loaded = load_network(settings.checkpoint)
     named = Path(settings.checkpoint.rpartition(":")[2]).absolute()
     named = named.parent.parent if named.parent.name == "checkpoints" else named  # called by its run
-    name = named.stem if named.suffix in (".ckpt", ".safetensors") else named.name
-    target = Path(settings.target or f"{name}{FORMATS[settings.format]}")
+    name = named.name.removesuffix(".ckpt").removesuffix(".safetensors")
+    target = Path(settings.target or name + FORMATS[settings.format])
     if not target.absolute().parent.is_dir():
         raise UsageError(f"target={target}: there is no folder {target.parent}")
     for file in (target, *([inputs_file(target)] if settings.format == "onnx" else [])):
@@ -53,12 +55,12 @@ def export(settings: ExportConfig) -> None:
             raise UsageError(f"target={target}: {file} is there already; name another target, or remove it")
     if settings.format == "onnx":
         require("format=onnx", {"onnx": "onnx"}, "onnx")
-        write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
-        use = f"{inputs_file(target)} tells its input and output"
-    else:
+    if settings.format == "safetensors":
         write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)
-        use = f"hexlit takes it as checkpoint={target}"
-    print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {use}")
+    else:
+        write = write_onnx if settings.format == "onnx" else write_page
+        write(loaded.net, target, size=loaded.size, swap=loaded.swap)
+    print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {USES[settings.format].format(target)}")
 
 
 main = command("export", ExportConfig, export)

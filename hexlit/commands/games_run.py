@@ -82,8 +82,7 @@ def import_to_store(settings: "GamesConfig", reader: GameReader) -> Document:
 def export(settings: "GamesConfig", reader: GameReader) -> Document:
     """Write games to a file; returns also the facts that its format leaves out."""
     target = Path(str(settings.target))
-    form = format_for(target, settings.format)
-    return export_games(reader, target, form, selection=_selection(settings)).as_json()
+    return export_games(reader, target, format_for(target, settings.format), selection=_selection(settings)).as_json()
 
 
 def show(settings: "GamesConfig", reader: GameReader) -> None:

@@ -9,7 +9,7 @@ COMMANDS: dict[str, str] = {
     "strength": "a network against the exact truth; what each way of searching is worth",
     "play": "a board to play and study on, in the browser",
     "htp": "play and analyse for other programs, such as HexGui, by the Hex Text Protocol",
-    "export": "a trained network as a file for other programs: ONNX, safetensors",
+    "export": "a trained network as a file: ONNX, safetensors, a page to play against it",
     "bench": "measure this machine: positions, games and training steps a second",
     "plan": "hours and cost of a recipe on machines one does not have, from measured rates",
     "doctor": "tries this machine: devices, precisions, compiling, memory",

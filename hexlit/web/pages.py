@@ -42,8 +42,6 @@ def recorded_page(
         nodes: its tree, the main line by first children; empty for the main line alone.
         review: what is said of its positions; empty shows no review.
     """
-    page, style = ((PAGE / name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
-    page, script = _LOADS.sub("", page), joined()
     content = as_script(
         {
             "version": __version__,
@@ -57,15 +55,34 @@ def recorded_page(
             "review": [review_entry(result, record.size) for result in review] or None,
         }
     )
-    allowed = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{_digest(script)}'"
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
-    title = escape(f"{record.black or 'Black'} – {record.white or 'White'}, {record.size}×{record.size}")
-    data = f'<script type="application/json" id="recorded">{content}</script>'
+    title = f"{record.black or 'Black'} – {record.white or 'White'}, {record.size}×{record.size}"
+    return one_file(title, joined(), {"recorded": content}, state="data-recorded")
+
+
+def one_file(title: str, script: str, data: dict[str, str], *, state: str, allowed: str = "") -> str:
+    """The page as one file that loads nothing, complete HTML.
+
+    Args:
+        title: its title, as plain text.
+        script: its one script; no other runs.
+        data: id -> text that the script reads, see `as_script`; for `worker` it is another script.
+        state: attribute of its root.
+        allowed: the end of its content security policy, from what else scripts may do.
+    """
+    page, style = ((PAGE / name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
+    page = _LOADS.sub("", page)
+    rules = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{_digest(script)}'{allowed}"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
+    kinds = {"worker": "text/plain"}
+    held = "\n".join(
+        f'<script type="{kinds.get(name, "application/json")}" id="{name}">{text}</script>'
+        for name, text in data.items()
+    )
     for old, new in (
-        ('<html lang="en">', '<html lang="en" data-recorded>'),
-        ("<title>hexlit</title>", f"<title>{title}</title>\n  {policy}"),
+        ('<html lang="en">', f'<html lang="en" {state}>'),
+        ("<title>hexlit</title>", f"<title>{escape(title)}</title>\n  {policy}"),
         (STYLE, f"  <style>\n{style}</style>\n"),
-        ("</body>", f'{data}\n<script type="module">{script}</script>\n</body>'),
+        ("</body>", f'{held}\n<script type="module">{script}</script>\n</body>'),
     ):
         assert page.count(old) == 1, old
         page = page.replace(old, new)
@@ -110,22 +127,25 @@ PAGE = Path(str(files("hexlit.web"))) / "page"
 """Folder of the page and its modules."""
 FIRST = "main.mjs"
 """The module that the page loads; all others are imported."""
-_IMPORT = re.compile(r'^import \{[^{}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^{}]*\} from "(\.\.?/(?:\w+/)?\w+\.mjs)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let) )", re.MULTILINE)
 _LOADS = re.compile(r'  <(?:link rel="modulepreload"|script type="module" src=)[^\n]*\n')
 """The lines of the page that load its modules."""
 
 
 def joined(first: str = FIRST) -> str:
-    """One script with the effect of the module `first`: all that it imports, each once and after its own imports."""
-    texts: dict[str, str] = {}
+    """One script with the effect of the module `first`, a path from `PAGE`.
 
-    def add(name: str) -> None:
-        if name not in texts:
-            text = (PAGE / name).read_text(encoding="utf-8")
+    It has all that it imports, each once and after its own imports.
+    """
+    texts: dict[Path, str] = {}
+
+    def add(path: Path) -> None:
+        if path not in texts:
+            text = path.read_text(encoding="utf-8")
             for imported in _IMPORT.findall(text):
-                add(imported)
-            texts[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+                add((path.parent / imported).resolve())
+            texts[path] = _EXPORT.sub("", _IMPORT.sub("", text))
 
-    add(first)
+    add((PAGE / first).resolve())
     return "\n".join(texts.values())

@@ -56,6 +56,9 @@ def test_it_is_trained_and_its_checkpoint_serves_every_command(
         "hexlit export: format=onnx: net.block=separable is not in its graph, basic and bottleneck are; "
         "format=safetensors takes every network\n"
     )
+    with as_a_process(tmp_path):
+        assert export.main(["checkpoint=run", "format=page"]) == 2
+    assert capsys.readouterr().err.startswith("hexlit export: format=page: net.block=separable is not in the page, ")
 
 
 @pytest.mark.slow

@@ -3,6 +3,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { connects, place } from "../../hexlit/web/engine/board.mjs";
+import { moduleBytes } from "../../hexlit/web/engine/product.mjs";
+import { hexworldOf, sgfOf } from "../../hexlit/web/engine/records.mjs";
+import { halvingRow } from "../../hexlit/web/engine/search.mjs";
 import { formatFragment, parseFragment } from "../../hexlit/web/page/address.mjs";
 import { Analyst } from "../../hexlit/web/page/analyst.mjs";
 import { afterThinking, formatClock, newClocks, thinkingSeconds } from "../../hexlit/web/page/clocks.mjs";
@@ -486,4 +490,35 @@ test("a study that ended does not begin again, and solver and search go on when 
   assert.deepEqual(kinds(sent).slice(4), ["study", "solve", "stop"]);
   assert.equal(sent[6].work, "solve");
   assert.equal(analyst.busy, "study");
+});
+
+test("a game is written as SGF with its variations, and as a link to HexWorld", () => {
+  const nodes = [
+    ["", -1],
+    ["a1", 0],
+    ["b2", 1],
+    ["c3", 1],
+    ["a2", 3],
+    ["d4", 0],
+  ].map(([move, parent]) => ({ move, parent }));
+  const names = { black: "a [b]\\", white: "" };
+  assert.equal(
+    sgfOf({ size: 5, nodes, names, end: { winner: "white", how: "resigned" } }),
+    "(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[5]PB[a [b\\]\\\\]RE[W+Resign](;B[a1](;W[b2])(;W[c3];B[a2]))(;B[d4]))\n",
+  );
+  const link = (end) => hexworldOf({ size: 5, moves: ["a1", "swap-pieces", "c3"], end });
+  assert.equal(link(null), "https://hexworld.org/board/#5c1,a1:sc3\n");
+  assert.equal(link({ winner: "black", how: "time" }), "https://hexworld.org/board/#5c1,a1:sc3:fw\n");
+});
+
+test("the engine of the page has the rules", () => {
+  const cells = new Int8Array(9);
+  for (const cell of [1, 4]) cells[cell] = 1;
+  assert.equal(connects(cells, 3, 4), false);
+  assert.equal(connects(cells, 3, place(cells, 3, 6, 1)), true); // b1 b2 a3
+  const opened = Int8Array.from([0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  assert.equal(place(opened, 3, 9, -1), 6);
+  assert.deepEqual([...opened], [0, 0, 0, 0, 0, 0, -1, 0, 0]);
+  assert.deepEqual(halvingRow(4, 8), [0, 0, 0, 0, 1, 1, 2, 2]);
+  assert.equal(WebAssembly.validate(moduleBytes()), true);
 });

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from hexlit.web.pages import PAGE, joined
+from hexlit.web.network_page import START, WORKER
+from hexlit.web.pages import FIRST, PAGE, joined
 from tests.web.pages import client
 
 NODE = shutil.which("node") or ""
@@ -28,10 +29,11 @@ def test_every_module_is_served_announced_and_part_of_the_one_script() -> None:
         assert script.count(text.splitlines()[0]) == 1, f"{name}: begins with a comment of its own"
 
 
-def test_the_modules_can_be_joined() -> None:
+@pytest.mark.parametrize("first", [FIRST, START, WORKER])
+def test_the_modules_can_be_joined(first: str) -> None:
     """Every import and export has a form that the joined script leaves out, and no two modules share a name."""
-    assert not re.search(r"^(?:import|export)\b.*|</script|<!--", joined(), re.MULTILINE)
-    declared = re.findall(r"^(?:async function|function|class|const|let) (\w+)", joined(), re.MULTILINE)
+    assert not re.search(r"^(?:import|export)\b.*|</script|<!--", joined(first), re.MULTILINE)
+    declared = re.findall(r"^(?:async function|function\*?|class|const|let) (\w+)", joined(first), re.MULTILINE)
     assert len(set(declared)) == len(declared)
 
 

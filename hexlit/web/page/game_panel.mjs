@@ -72,7 +72,7 @@ export function fillPlayers(page) {
   const offered = page.hello.players;
   const options = () => [
     make("option", { value: HUMAN }, "Human"),
-    ...offered.map(({ name, title }) => make("option", { value: name }, title || name)),
+    ...offered.map(({ name, title, short: words }) => make("option", { value: name }, words || title || name)),
   ];
   for (const id of ["player-black", "player-white", "new-black", "new-white"]) part(id).replaceChildren(...options());
   const chosen = page.adviser;

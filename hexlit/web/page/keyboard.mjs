@@ -35,6 +35,7 @@ const KEYS = [
 
 /** The keys of the page, as in `KEYS`. */
 export function keysOf(page) {
+  if (page.connection.alone) return KEYS.filter(([, what]) => what !== "open");
   if (!page.recorded) return KEYS;
   const [arrows, ...others] = KEYS.filter(([, what]) => !NEED_SERVER.has(what));
   const steps = [

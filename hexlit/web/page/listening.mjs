@@ -12,11 +12,10 @@ export function listen(page) {
   const actions = actionsOf(page);
   page.change({});
   part("theme").value = page.settings.theme;
-  part("new-size").append(
-    ...[...Array(LARGEST - SMALLEST + 1).keys()].map((step) =>
-      make("option", { value: step + SMALLEST }, `${step + SMALLEST} × ${step + SMALLEST}`),
-    ),
-  );
+  const [smallest, largest] = page.connection.sizes ?? [SMALLEST, LARGEST];
+  for (let size = smallest; size <= largest; size++) {
+    part("new-size").append(make("option", { value: size }, `${size} × ${size}`));
+  }
   part("keys").append(
     ...keysOf(page).flatMap(([, , key, told]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, told)]),
   );
@@ -68,7 +67,7 @@ export function listen(page) {
   }
   listenToLines(page);
   if (page.recorded) listenToFingers(page);
-  else listenToDrops(page);
+  else if (!page.connection.alone) listenToDrops(page);
   part("board").addEventListener("blur", () => page.board.moveCursor(-1));
   part("mistakes").addEventListener("click", (event) => {
     const button = event.target.closest("[data-ply]");

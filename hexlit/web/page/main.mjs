@@ -1,7 +1,8 @@
 /* The script of the page of `hexlit play`: a board to play and study Hex on.
  *
  * The page keeps the game with its variations. The server keeps none: every request holds the position that it is
- * about (see hexlit/web/requests.py). A page with a recorded game (see hexlit/web/recorded.py) has no server at all.
+ * about (see hexlit/web/messages.py). A page with a recorded game (see hexlit/web/pages.py) has no server at all, and
+ * one with a network in it (see hexlit/web/engine/start.mjs) answers for itself.
  *
  *   rules, variations, address, clocks, words, findings, geometry   pure functions
  *   game                                                            the game that is played, without anything seen
@@ -12,6 +13,8 @@
  *   actions, keyboard, listening, files, recorded, storage          what people do, and what is kept
  */
 
+import { Connection } from "./connection.mjs";
 import { Page } from "./page.mjs";
 
-window.page = new Page();
+const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
+window.page = new Page((told, failed) => new Connection(address, told, failed));

@@ -5,7 +5,7 @@ import { Analyst } from "./analyst.mjs";
 import { showBoard, showTree } from "./board_panel.mjs";
 import { BoardView } from "./board_view.mjs";
 import { newClocks, thinkingSeconds } from "./clocks.mjs";
-import { Connection, NoConnection } from "./connection.mjs";
+import { NoConnection } from "./connection.mjs";
 import { part } from "./elements.mjs";
 import { Game, HUMAN, RESIGNED } from "./game.mjs";
 import { fillPlayers, showClocks, showControls, showStatus } from "./game_panel.mjs";
@@ -22,7 +22,8 @@ import { findNode, goTo, lineThrough, newTree, treeOf } from "./variations.mjs";
 import { capital, moveText } from "./words.mjs";
 
 export class Page extends Game {
-  constructor() {
+  /** `connect(told, failed)` makes the connection, see `Connection`; a recorded game has none. */
+  constructor(connect) {
     super(newTree(11, true)); // until the game of the address, or the server, says otherwise
     const embedded = part("recorded");
     this.recorded = embedded ? JSON.parse(embedded.textContent) : null; // a game on a page without a server
@@ -36,8 +37,7 @@ export class Page extends Game {
     this.graph = new GraphView(part("graph"), (ply) => this.visit(this.analyst.review?.line[ply] ?? -1));
     this.connection = this.recorded
       ? new NoConnection()
-      : new Connection(
-          `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
+      : connect(
           (open, seconds) => this.connected(open, seconds),
           (text) => this.complain(text),
         );
@@ -144,13 +144,13 @@ export class Page extends Game {
     const first = this.hello === null;
     this.connection.attempt = 0;
     this.hello = answer;
-    part("connection").textContent = `Connected · hexlit ${answer.version}`;
+    part("connection").textContent = `${answer.about ?? "Connected"} · hexlit ${answer.version}`;
     const names = answer.players.map(({ name }) => name);
     fillPlayers(this);
     if (first && !part("simulations").dataset.chosen) part("simulations").value = answer.simulations;
     if (first && this.fresh && this.tree.nodes.length === 1) {
       this.tree = newTree(answer.board, true);
-      this.players = { black: HUMAN, white: names[0] ?? HUMAN };
+      this.players = { black: HUMAN, white: answer.opponent ?? names[0] ?? HUMAN };
     }
     for (const colour of [BLACK, WHITE]) {
       if (this.players[colour] !== HUMAN && !names.includes(this.players[colour])) this.players[colour] = HUMAN;

@@ -1,0 +1,75 @@
+/* In the place of the connection to a server: a worker of this page that holds the network. */
+
+import { part } from "../page/elements.mjs";
+import { other, replay } from "../page/rules.mjs";
+import { hexworldOf, sgfOf } from "./records.mjs";
+
+const HINT = 64; // simulations of a hint or a review at least
+
+/** Answers the messages of hexlit/web/messages.py, as far as the page sends them without a server. */
+export class LocalConnection {
+  /** `exported` is the network with its levels; `told(open)` and `failed(text)` are those of `Connection`. */
+  constructor(exported, told, failed) {
+    Object.assign(this, { exported, told, open: false, number: 0, alone: true, sizes: exported.sizes });
+    this.waiting = new Map();
+    const script = new Blob([part("worker").textContent], { type: "text/javascript" });
+    this.worker = new Worker(URL.createObjectURL(script));
+    this.worker.onmessage = ({ data }) => this.take(data);
+    this.worker.onerror = ({ message }) => failed(`The network cannot be computed in this browser: ${message}`);
+    this.post({ do: "begin", network: exported, size: exported.board }, ({ problem }) => {
+      if (problem) failed(problem);
+      this.open = true;
+      told(true, 0);
+    });
+  }
+
+  post(message, hear) {
+    const id = ++this.number;
+    this.waiting.set(id, hear);
+    this.worker.postMessage({ id, ...message });
+    return id;
+  }
+
+  /** Send a request; `hear(answer)` gets each answer. Returns its number, 0 before the network is there. */
+  send(message, hear = () => {}) {
+    if (!this.open) return 0;
+    const own = { hello: () => this.hello(), write: () => written(message) }[message.do];
+    if (!own) return this.post(message, hear);
+    queueMicrotask(() => hear({ ...own(), final: true }));
+    return ++this.number;
+  }
+
+  /** Ignore further answers to a request. */
+  forget(id) {
+    this.waiting.delete(id);
+  }
+
+  take(answer) {
+    const hear = this.waiting.get(answer.id);
+    if (answer.final) this.waiting.delete(answer.id);
+    hear?.(answer);
+  }
+
+  hello() {
+    const { levels, level, board, about, version } = this.exported;
+    const last = levels.length - 1; // one adviser is enough
+    const players = levels.map(({ name }, number) => ({
+      name,
+      title: `Network, ${name}`,
+      short: name, // in a narrow choice
+      studies: number === last,
+    }));
+    const simulations = Math.max(HINT, levels[level].simulations);
+    return { type: "hello", version, players, board, simulations, opponent: levels[level].name, about };
+  }
+}
+
+/** The answer to `write`. */
+function written({ position, format, black, white, given_up: given, nodes }) {
+  const { size, moves } = position;
+  const { winner } = replay(position);
+  const end = winner ? { winner, how: "" } : given ? { winner: other(given.loser), how: given.how } : null;
+  if (format === "hexworld") return { type: "text", text: hexworldOf({ size, moves, end }), suffix: ".txt" };
+  const line = [{ move: "", parent: -1 }, ...moves.map((move, ply) => ({ move, parent: ply }))];
+  return { type: "text", text: sgfOf({ size, nodes: nodes ?? line, names: { black, white }, end }), suffix: ".sgf" };
+}

@@ -1,0 +1,104 @@
+"""A network as one HTML file to play against: the page of `hexlit play`, with the network and its search in the page.
+
+The file needs no server and no network: its weights are in it, and `engine/*.mjs` computes and searches in a worker of
+the browser. A content security policy keeps it from loading or sending anything.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hexlit import __version__
+from hexlit.errors import UsageError
+from hexlit.files import replacing
+from hexlit.nets.blocks import ConvNorm
+from hexlit.nets.config import BLOCKS, obstacle_for_plain_parts
+from hexlit.nets.tower import HexNet, playing_state
+from hexlit.web.pages import as_script, joined, one_file
+
+START, WORKER = "../engine/start.mjs", "../engine/worker.mjs"
+"""The script of the page, and that of its worker."""
+SIZES = (5, 13)
+"""Rows of the smallest and of the largest board on offer."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A player on the page."""
+
+    name: str
+    simulations: int
+    """Simulations for a move; 0 plays by the policy alone."""
+    temperature: float = 0.0
+    """Scale of the noise that the first choice among moves has; 0 plays the same game each time."""
+
+
+LEVELS = (
+    Level("policy only", 0),
+    Level("16 simulations", 16),
+    Level("64 simulations", 64),
+    Level("256 simulations", 256),
+)
+USUAL_LEVEL = 2
+"""Index of the level that plays first."""
+
+
+def write_page(
+    net: HexNet, path: Path, *, size: int, swap: bool, levels: Sequence[Level] = LEVELS, level: int = USUAL_LEVEL
+) -> None:
+    """Write the page of a network to `path`.
+
+    Args:
+        net: the network, in evaluation mode.
+        path: the file; its folder must exist.
+        size: rows of the first board.
+        swap: whether the network was trained with the swap rule.
+        levels: the players on offer, the weakest first.
+        level: index of the one that plays first.
+
+    Raises:
+        UsageError: the network has blocks of another package, or weights beyond float16.
+    """
+    if net.config.block not in BLOCKS:
+        raise UsageError(f"format=page: {obstacle_for_plain_parts(net.config, 'the page')}")
+    content = exported_network(net) | {
+        "version": __version__,
+        "about": f"{sum(net.config.blocks)} blocks of {net.config.channels} channels, computed on this page",
+        "board": min(max(size, SIZES[0]), SIZES[1]),
+        "sizes": SIZES,
+        "swap": swap,
+        "levels": [asdict(one) for one in levels],
+        "level": level,
+    }
+    data = {"network": as_script(content), "worker": joined(WORKER)}
+    # Only the worker computes with WebAssembly; it has the policy of its page.
+    page = one_file("hexlit", joined(START), data, state="data-alone", allowed=" 'wasm-unsafe-eval'; worker-src blob:")
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def exported_network(net: HexNet) -> dict[str, Any]:
+    """The network as `engine/network.mjs` reads it.
+
+    `tensors` are names and shapes, `data` their numbers in base64, little-endian: float16 where a tensor has two axes
+    or more, else float32. Batch norm comes as one scale and shift a channel, so its precision is not lost in float16.
+    """
+    state = playing_state(net.state_dict())
+    for name, layer in net.named_modules():
+        if isinstance(layer, ConvNorm) and f"{name}.conv.weight" in state:
+            scale = state[f"{name}.norm.weight"] * torch.rsqrt(state[f"{name}.norm.running_var"] + layer.norm.eps)
+            state = {key: value for key, value in state.items() if not key.startswith(f"{name}.norm.")}
+            state |= {f"{name}.scale": scale.detach(), f"{name}.shift": layer.folded()[1]}
+    halves = {key: value.half() if value.dim() > 1 else value.float() for key, value in state.items()}
+    if not all(bool(value.isfinite().all()) for value in halves.values()):
+        raise UsageError("format=page: the network has weights beyond 65504, the largest of float16")
+    data = b"".join(value.cpu().numpy().tobytes() for value in halves.values())
+    return {
+        "config": vars(net.config),
+        "tensors": [[key, list(value.shape)] for key, value in halves.items()],
+        "data": base64.b64encode(data).decode(),
+    }
