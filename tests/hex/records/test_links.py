@@ -47,23 +47,28 @@ def test_a_file_of_trmph_has_winners_and_comments(line: str, winner: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "column", "reason"),
+    ("name", "column", "reason", "texts"),
     [
-        ("#5,a1f1", 6, "illegal move"),
-        ("#5,a1b", 6, "not a game"),
-        ("#5,a1b2 x", 8, "not a game"),
-        ("#5,a1b2b r", 8, "not a game"),
-        ("#1,a1", 2, "board size"),
-        ("  #27,a1", 4, "board size"),
-        ("#99999999999,a1", 2, "not a game"),
-        ("hello", 1, "not a game"),
-        ("#13", 2, "not a game"),
+        ("trmph", 6, "illegal move", ["#5,a1f1"]),
+        ("trmph", 6, "not a game", ["#5,a1b"]),
+        ("trmph", 8, "not a game", ["#5,a1b2 x", "#5,a1b2b r"]),
+        ("trmph", 2, "not a game", ["#99999999999,a1", "#13"]),
+        ("trmph", 1, "not a game", ["hello"]),
+        ("trmph", 2, "board size", ["#1,a1"]),
+        ("trmph", 4, "board size", ["  #27,a1"]),
+        ("hexworld", 2, "board size", ["#5x6,a1", "#30,a1"]),
+        ("hexworld", 11, "not a game", ["#5,a1b1,c1,d1"]),
+        ("hexworld", 6, "not a game", ["#5,a1:x", "#5,a1 b1"]),
+        ("hexworld", 6, "illegal move", ["#5,a1f1"]),
+        ("hexworld", 2, "not a game", ["#5k,a1"]),
+        ("hexworld", 1, "not a game", ["https://hexworld.org/board/"]),
     ],
 )
-def test_what_is_no_string_of_trmph_is_told_with_its_place(text: str, column: int, reason: str) -> None:
-    (error,) = read(FORMATS["trmph"], text)
-    assert isinstance(error, RecordError)
-    assert (error.place.line, error.place.column, error.reason) == (1, column, reason)
+def test_what_is_no_game_is_told_with_its_place(name: str, column: int, reason: str, texts: list[str]) -> None:
+    for text in texts:
+        (error,) = read(FORMATS[name], text)
+        assert isinstance(error, RecordError)
+        assert (error.place.line, error.place.column, error.reason) == (1, column, reason)
 
 
 def test_the_example_of_hexworld() -> None:
@@ -92,25 +97,6 @@ def test_the_example_of_hexworld() -> None:
 )
 def test_links_of_hexworld(text: str, moves: list[tuple[int, int]]) -> None:
     assert one("hexworld", text).moves == tuple(RecordedMove(*move) for move in moves)
-
-
-@pytest.mark.parametrize(
-    ("text", "column", "reason"),
-    [
-        ("#5x6,a1", 2, "board size"),
-        ("#30,a1", 2, "board size"),
-        ("#5,a1b1,c1,d1", 11, "not a game"),
-        ("#5,a1:x", 6, "not a game"),
-        ("#5,a1f1", 6, "illegal move"),
-        ("#5k,a1", 2, "not a game"),
-        ("https://hexworld.org/board/", 1, "not a game"),
-        ("#5,a1 b1", 6, "not a game"),
-    ],
-)
-def test_what_is_no_link_of_hexworld_is_told_with_its_place(text: str, column: int, reason: str) -> None:
-    (error,) = read(FORMATS["hexworld"], text)
-    assert isinstance(error, RecordError)
-    assert (error.place.line, error.place.column, error.reason) == (1, column, reason)
 
 
 def test_lines_of_wolve() -> None:
