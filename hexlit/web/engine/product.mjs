@@ -123,7 +123,7 @@ export function productMemory(bytes, plain = false) {
       return { floats, integers, product: instance.exports.product, problem };
     }
   } catch (error) {
-    problem = `WebAssembly with SIMD cannot be used here (${error.message}), so the network is ten times slower.`;
+    problem = `WebAssembly with SIMD cannot be used here (${error.message}), so the network is many times slower.`;
   }
   const floats = new Float32Array(Math.ceil(bytes / 4));
   const integers = new Int32Array(floats.buffer);
