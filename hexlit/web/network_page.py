@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from hexlit import __version__
+from hexlit.arena import player_spec
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.blocks import ConvNorm
@@ -37,13 +38,11 @@ class Level:
     """Scale of the noise that the first choice among moves has; 0 plays the same game each time."""
 
 
-LEVELS = (
-    Level("policy only", 0),
-    Level("16 simulations", 16),
-    Level("64 simulations", 64),
-    Level("256 simulations", 256),
+LEVELS = tuple(
+    Level(f"level {number}", int(one.get("simulations", 0)), float(one.get("temperature", 0)))
+    for number, one in enumerate(player_spec.LEVELS, 1)
 )
-USUAL_LEVEL = 2
+USUAL_LEVEL = 6
 """Index of the level that plays first."""
 
 
