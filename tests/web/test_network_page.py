@@ -90,9 +90,8 @@ def test_a_whole_game_from_a_file_without_a_server(browser: Any, file: Path) -> 
     tab.do("undo")
     while "wins" not in tab.text("#status"):
         ply = len(tab.moves)
-        tab.play(
-            tab.js("return page.board.cells[page.position.cells.indexOf('')].dataset.name")
-        )  # stones are drawn later
+        # The page knows the empty cells before it has drawn the stones.
+        tab.play(tab.js("return page.board.cells[page.position.cells.indexOf('')].dataset.name"))
         tab.until(lambda ply=ply: len(tab.moves) >= ply + 2 or "wins" in tab.text("#status"))  # type: ignore[misc]
     tab.do("save")
     for name in ("sgf", "hexworld"):
