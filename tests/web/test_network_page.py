@@ -90,9 +90,8 @@ def test_a_whole_game_from_a_file_without_a_server(browser: Any, file: Path) -> 
     tab.do("undo")
     while "wins" not in tab.text("#status"):
         ply = len(tab.moves)
-        tab.play(
-            tab.js("return page.board.cells[page.position.cells.lastIndexOf('')].dataset.name")
-        )  # stones are drawn later
+        # What is drawn follows later, so the page itself says which cell is empty.
+        tab.play(tab.js("return page.board.cells[page.position.cells.lastIndexOf('')].dataset.name"))
         tab.until(lambda ply=ply: len(tab.moves) >= ply + 2 or "wins" in tab.text("#status"))  # type: ignore[misc]
     tab.do("save")
     for name in ("sgf", "hexworld"):
