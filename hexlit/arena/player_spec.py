@@ -43,8 +43,8 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
 }
 """Kind of a player -> its settings and their types."""
 
-LEVELS: list[Settings] = [{"temperature": temperature} for temperature in (2.4, 1.9, 1.5, 1.2, 0.9, 0.0)]
-LEVELS += [{"simulations": simulations} for simulations in (64, 200, 500, 1200)]
+LEVELS: list[Settings] = [{"temperature": temperature} for temperature in (2.4, 2.0, 1.7, 1.45, 1.2, 0.9, 0.0)]
+LEVELS += [{"simulations": simulations} for simulations in (64, 200, 500)]
 """Settings of the levels of `hexlit:large`: its policy alone at a temperature, then a search. See docs/networks.md."""
 
 _NETWORK = "a run's folder, a .ckpt, a .safetensors or hexlit:NAME"

@@ -190,10 +190,10 @@ class PolicyPlayer(NetworkPlayer):
 
     def _best(self, cells: NDArray[np.int8], policy: NDArray[np.float32]) -> NDArray[np.int64]:
         scores: NDArray[np.floating] = policy
-        if self._temperature > 0:  # the largest of log p + T times Gumbel noise is a draw from p^(1/T)
-            noise = np.stack([drawing(self._seed, board).gumbel(size=policy.shape[1]) for board in cells])
+        if self._temperature > 0:  # the largest of log p - T log e, e exponential, is a draw from p^(1/T)
+            noise = np.stack([drawing(self._seed, board).exponential(size=policy.shape[1]) for board in cells])
             with np.errstate(divide="ignore"):
-                scores = np.log(policy) + self._temperature * noise
+                scores = np.log(policy) - self._temperature * np.log(noise)
         best: NDArray[np.int64] = scores.argmax(1)
         return best
 

@@ -42,7 +42,7 @@ LEVELS = tuple(
     Level(f"level {number}", int(one.get("simulations", 0)), float(one.get("temperature", 0)))
     for number, one in enumerate(player_spec.LEVELS, 1)
 )
-USUAL_LEVEL = 6
+USUAL_LEVEL = 7
 """Index of the level that plays first."""
 
 
