@@ -43,6 +43,9 @@ Snapshot = dict[str, NDArray[np.generic]]
 _ARRAYS = ("moves", "values", "simulations", "surprises")
 """Arrays of `GameArrays` in a snapshot, in addition to the policies, of which it has only those of full searches."""
 
+LARGEST_SOLVED = 8
+"""Rows of the largest board of `hexlit.hex.solver`, which is imported only for `selfplay.exact_ends`."""
+
 _FACTS = ("game_id", "winner", "opening", "network_version", "would_resign", "may_resign")
 """Fields of SLOT in a record."""
 
@@ -87,6 +90,11 @@ class GamesSettings:
     """Groups of the part's games that alternate: a call of the evaluator takes one of them, of `rows_of` games."""
     part: int = 0
     parts: int = 1
+
+    def __post_init__(self) -> None:
+        if (nodes := self.config.exact_ends) and (self.size > LARGEST_SOLVED or self.swap):
+            largest = f"boards of up to {LARGEST_SOLVED} rows without the swap rule"
+            raise UsageError(f"selfplay.exact_ends={nodes}: for {largest}")
 
     def of_part(self, snapshots: Sequence[Snapshot]) -> Snapshot:
         """The games in progress of this part, out of those of all parts of an earlier self-play.
@@ -201,8 +209,7 @@ class SelfPlay:
         if settings.config.exact_ends:
             from hexlit.selfplay.exact_ends import ExactEnds
 
-            full = settings.search.simulations
-            self._ends = ExactEnds(size, settings.config.exact_ends, full, swap=settings.swap)
+            self._ends = ExactEnds(size, settings.config.exact_ends, settings.search.simulations)
         for slot, game_id in enumerate(slots):
             self._start(slot, settings.first_game + game_id, 0)
 

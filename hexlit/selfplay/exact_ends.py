@@ -5,9 +5,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.errors import UsageError
 from hexlit.hex.solver import ExactSolver, UnsolvedError
-from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.selfplay.play import CONNECTED, PLAYING, RESIGNED, GameArrays
 
 ROWS = 1 << 12
@@ -17,14 +15,8 @@ ROWS = 1 << 12
 class ExactEnds:
     """Ends games that the exact solver decides; their losers resign."""
 
-    def __init__(self, size: int, nodes: int, full: int, *, swap: bool) -> None:
-        """Positions on boards of `size` are judged within `nodes` each; moves with `full` simulations are targets.
-
-        Raises:
-            UsageError: the board is too large, or has the swap rule.
-        """
-        if size > MAX_SIZE or swap:
-            raise UsageError(f"selfplay.exact_ends={nodes}: for boards of up to {MAX_SIZE} rows without the swap rule")
+    def __init__(self, size: int, nodes: int, full: int) -> None:
+        """Positions on boards of `size` are judged within `nodes` each; moves with `full` simulations are targets."""
         self._solver, self._nodes, self._full = ExactSolver(size, ROWS), nodes, full
         self._cells = size * size
         self._judged: NDArray[np.void] | None = None  # the games, and the plies up to which they are
