@@ -85,7 +85,7 @@ CODE_LINES = {
     "search": 1402,
     "bench": 700,
     "api": 700,
-    "web": 1001,
+    "web": 991,
     "cluster": 300,
     "planning": 98,
     "tracking": 349,

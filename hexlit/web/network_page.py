@@ -5,8 +5,6 @@ the browser. A content security policy keeps it from loading or sending anything
 """
 
 import base64
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,28 +25,16 @@ SIZES = (5, 13)
 """Rows of the smallest and of the largest board on offer."""
 
 
-@dataclass(frozen=True)
-class Level:
-    """A player on the page."""
-
-    name: str
-    simulations: int
-    """Simulations for a move; 0 plays by the policy alone."""
-    temperature: float = 0.0
-    """Scale of the noise that the first choice among moves has; 0 plays the same game each time."""
-
-
-LEVELS = tuple(
-    Level(f"level {number}", int(one.get("simulations", 0)), float(one.get("temperature", 0)))
-    for number, one in enumerate(player_spec.LEVELS, 1)
-)
+LEVELS = [
+    {"name": f"level {number}", "simulations": 0, "temperature": 0.0} | level
+    for number, level in enumerate(player_spec.LEVELS, 1)
+]
+"""Players on offer: simulations for a move, 0 for the policy alone, whose moves are drawn at the temperature."""
 USUAL_LEVEL = 7
 """Index of the level that plays first."""
 
 
-def write_page(
-    net: HexNet, path: Path, *, size: int, swap: bool, levels: Sequence[Level] = LEVELS, level: int = USUAL_LEVEL
-) -> None:
+def write_page(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
     """Write the page of a network to `path`.
 
     Args:
@@ -56,8 +42,6 @@ def write_page(
         path: the file; its folder must exist.
         size: rows of the first board.
         swap: whether the network was trained with the swap rule.
-        levels: the players on offer, the weakest first.
-        level: index of the one that plays first.
 
     Raises:
         UsageError: the network has blocks of another package, or weights beyond float16.
@@ -70,8 +54,8 @@ def write_page(
         "board": min(max(size, SIZES[0]), SIZES[1]),
         "sizes": SIZES,
         "swap": swap,
-        "levels": [asdict(one) for one in levels],
-        "level": level,
+        "levels": LEVELS,
+        "level": USUAL_LEVEL,
     }
     data = {"network": as_script(content), "worker": joined(WORKER)}
     # Only the worker computes with WebAssembly; it has the policy of its page.
