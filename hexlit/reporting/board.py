@@ -158,16 +158,13 @@ def _moves(shown: ShownGame) -> list[Text]:
         name = f"[{name}]" if ply < shown.record.opening else name
         style = "dim" if ply >= shown.ply else BLACK_STYLE if ply % 2 == 0 else WHITE_STYLE
         lines += [Text()] if ply % _MOVES_A_LINE == 0 else []
-        lines[-1].append(f"{ply + 1:>3} ", "dim").append(name, style).append(" " * max(0, 6 - len(name)))
-    for line in lines:
-        line.rstrip()
+        lines[-1].append(f"{ply + 1:>3} ", "dim").append(name.ljust(6), style)
     return lines
 
 
 def move_names(record: GameRecord) -> list[str]:
     """The moves in notation."""
-    size = record.size
-    return ["swap" if move == size**2 else format_cell(move, size) for move in record.moves.tolist()]
+    return ["swap" if move == record.size**2 else format_cell(move, record.size) for move in record.moves.tolist()]
 
 
 def step_game(record: GameRecord, title: str) -> StepGame:

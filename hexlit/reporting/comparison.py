@@ -16,6 +16,10 @@ AXES = {
 }
 """Axes of a measure by metric: the name, the unit, and the number of values per unit."""
 
+_PERFECT = "strength.elo_to_perfect"
+JONES = {4: (6e10, 1.3e12), 5: (9.3e11, 8.1e12), 6: (6.3e12, 1.2e14), 7: (5e13, 1.3e15), 8: (3.2e14, 7.5e15)}
+"""Multiply-adds of self-play until 500 and 50 Elo below perfect play, by rows (Jones 2021, arXiv 2104.03113)."""
+
 
 @dataclass(frozen=True)
 class ComparedRun:
@@ -75,20 +79,31 @@ def final_figures(files: RunFiles) -> dict[str, float]:
 
 
 def curves(runs: Sequence[ComparedRun]) -> list[Figure]:
-    """Losses over epochs, the runs' `monitor` over epochs, operations and time, and their throughput."""
+    """Losses over epochs, the runs' `monitor` over epochs, operations and time, Elo to perfect play, and throughput."""
     shared = set.intersection(*(set(run.files.metrics) for run in runs))
     figures = []
     for split, title in {"train": "Training", "val": "Validation"}.items():
-        kinds = [kind for kind in ("comparable_loss", "loss") if f"{split}.{kind}" in shared]
-        for kind in kinds[:1]:
-            named = f"{title}: {kind.replace('_', ' ')}"
-            figures.append(_chart(runs, f"{split}.{kind}", "epoch", named, may_be_log=True))
+        kind = "comparable_loss" if f"{split}.comparable_loss" in shared else "loss"
+        if (name := f"{split}.{kind}") in shared:
+            figures.append(_chart(runs, name, "epoch", f"{title}: {kind.replace('_', ' ')}", may_be_log=True))
     for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
         if isinstance(monitor, str) and not monitor.endswith("loss"):  # losses have charts already
             figures += [_chart(runs, monitor, axis, f"{monitor} over {AXES[axis][0]}", dots=True) for axis in AXES]
+    figures += [_frontier(measured)] if (measured := [one for one in runs if _PERFECT in one.files.metrics]) else []
     steps = {run.name: run.files.steps for run in runs}
     rates = {name: (numbers(one, "epoch"), numbers(one, "examples_per_second")) for name, one in steps.items()}
     return [*figures, plot("throughput", "Throughput of training", rates, y="examples a second")]
+
+
+def _frontier(runs: Sequence[ComparedRun]) -> Figure:
+    """Elo to perfect play over the operations of self-play, beside what was published for the runs' boards."""
+    boards = [run.files.setting("board") for run in runs]
+    known = {f"{size}×{size}, Jones 2021": (macs, (-500.0, -50.0)) for size, macs in JONES.items() if size in boards}
+    lines: dict[str, Any] = {
+        run.name: (run.files.column("cost.actor_macs"), run.files.column(_PERFECT)) for run in runs
+    }
+    look: Any = {"x": "multiply-adds of self-play", "y": "Elo to perfect play", "dots": True, "log_x": True}
+    return plot("frontier", "Elo to perfect play over operations", known | lines, dashed=list(known), **look)
 
 
 def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, title: str, **look: Any) -> Figure:

@@ -20,8 +20,7 @@ def doctor_page(report: Report) -> Page:
 
 
 def _rows(rows: Rows) -> Table:
-    states = ["failed" if text.startswith("fails") else None for _, text in rows]
-    cells = [[name.ljust(10), Cell(text, state=state)] for (name, text), state in zip(rows, states, strict=True)]
+    cells = [[name.ljust(10), Cell(text, state="failed" * text.startswith("fails"))] for name, text in rows]
     return table("", ["", ""], cells, names=2)
 
 

@@ -17,7 +17,6 @@ from hexlit.reporting.page import STATE_COLOURS, Chart, Spans
 BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
 FRONT_COLOUR = "#12315e"
-LABEL_PAPER = "#fefefe"  # background of labels among lines
 DENSE = 400
 """Most points of a drawn line; longer lines are thinned, and their JSON keeps all points."""
 
@@ -83,7 +82,7 @@ def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], 
 
 COLOURS = [*STATE_COLOURS.values()]
 COLOURS.insert(2, BEST_COLOUR)
-MOST_LINES = 12
+MOST_LINES = 16
 """Most lines of one chart."""
 
 
@@ -111,15 +110,13 @@ def draw_chart(data: Chart) -> Figure:
             axes.vlines(xs, *zip(*line.reach, strict=True), color=colour, lw=1.6, alpha=0.5)
         if line.weights:
             axes.scatter(xs, ys, s=[10 + 300 * share for share in line.weights], color=colour, alpha=0.7, linewidths=0)
-    if data.diagonal:
-        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.5, zorder=1)
-    if data.may_be_log and spread_out(y for line in data.lines for _, y in line.points):
-        log_scale(axes, "y")
-    elif data.share:
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:,.6g}")
+    if data.share:
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
-    else:
-        axes.yaxis.set_major_formatter("{x:,.6g}")
-    axes.xaxis.set_major_formatter("{x:,.6g}")
+    far_apart = data.may_be_log and spread_out(y for line in data.lines for _, y in line.points)
+    for which in "x" * data.log_x + "y" * far_apart:
+        log_scale(axes, which)
     if data.ticks:
         axes.set_xticks(range(len(data.ticks)), data.ticks)
     if data.x == "epoch":

@@ -37,9 +37,8 @@ def verdict_page(verdict: Mapping[str, Any]) -> Page:
     judgement = Notes(["all well"]) if verdict["fine"] else Notes([f"{format_count(wrong)} wrong"], "problem")
     sections = _tallies({"Wrong": verdict["wrong"], "To be known": verdict["noted"]})
     if verdict["problems"]:
-        left = wrong - len(verdict["problems"])
         lines = [f"{problem['place']}: {problem['reason']}: {problem['said']}" for problem in verdict["problems"]]
-        title = f"The first {len(lines)}" if left else "One by one"
+        title = f"The first {len(lines)}" if len(lines) < wrong else "One by one"
         sections.append(Section(title, [Notes(lines, "command")]))
     return Page("", "", sections, [Facts(facts), judgement])
 

@@ -62,7 +62,6 @@ class ResourceDisplay(LiveDisplay):
         self._samples: list[SampleView] = []
 
     def __enter__(self) -> Self:
-        self._started = time.monotonic()
         if not self.live:
             self.line(f"watching {self._target} every {self._interval:g} s")
         return super().__enter__()

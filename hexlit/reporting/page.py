@@ -164,14 +164,13 @@ class Chart:
     y: str = ""
     may_be_log: bool = False
     """Whether values far apart get a logarithmic axis: right for losses, not for shares."""
+    log_x: bool = False
     share: bool = False
     """Whether the values are shares of one."""
     dots: bool = False
     """Whether points are marked: right for rare measurements."""
     ticks: Sequence[str] = ()
     """Names of the points 0, 1, ... of the axis."""
-    diagonal: bool = False
-    """Whether the line of equal values is drawn, too."""
 
 
 @dataclass(frozen=True)

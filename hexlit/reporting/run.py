@@ -137,7 +137,7 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
         epochs = "the one epoch" if done == 1 else f"all {done} epochs"
         return [f"Not proved in {epochs}: {reached}{wanted}."] if wanted else []
     subject = f"The run was {why}" if why in ("stopped", "interrupted") else f"{why} ended the run"
-    wanted = "" if why == "stopped" else wanted
+    wanted *= why != "stopped"
     lines = [f"{subject} after {done} of {_epochs(asked)}{unproved}: {reached}{wanted}."]
     goes_on = command is not None and why not in ("stopped", "trainer.patience")
     return lines + [f"To continue to its end: {command}"] * goes_on

@@ -140,8 +140,7 @@ def strength_page(document: Mapping[str, Any]) -> pages.Page:
     truth, levels = document["openings"]["truth"], document["openings"]["levels"]
     maps = [pages.OpeningsBoard(judged_by(one["simulations"]), one["map"], truth) for one in levels]
     others: list[Block] = [Boards(more)] if (more := [*maps[1:-1], *solved(truth)]) else []
-    optimality = [growth_table(document)]
-    optimality += [kinds_table(rows) for kind, rows in document["optimality"].items() if kind == "games"]
+    kinds = [kinds_table(rows) for kind, rows in document["optimality"].items() if kind == "games"]
     calibration = []
     for kind, rows in document["calibration"].items():
         calibration.append(calibration_table(kind, rows))
@@ -150,7 +149,7 @@ def strength_page(document: Mapping[str, Any]) -> pages.Page:
         Section("Openings", [Boards([maps[0], *maps[1:][-1:]])]),
         Section("More openings", [*others, Notes([MAP_LEGEND], "quiet")], detail=True),
         Section("Figures", [Figures(figures_of(document))], detail=True),
-        Section("Optimality", optimality),
+        Section("Optimality", [growth_table(document), *kinds]),
         Section("Calibration", calibration),
     ]
     last = levels[-1]
@@ -243,9 +242,9 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     look: dict[str, Any] = {"share": True, "dots": True, "ticks": [level_name(one["simulations"]) for one in levels]}
     growth = pages.Chart(lines, "simulations of a move", "share", **look)
     figures = [Figure("growth", "Strength by simulations", growth)]
-    look = {"x": "predicted chance of winning", "y": "share won with best play", "diagonal": True}
+    look = {"x": "predicted chance of winning", "y": "share won with best play"}
     for kind, levels in document["calibration"].items():
-        lines = []
+        lines = [ChartLine("as predicted", (0, 1), (0, 1), dashed=True)]
         for level in levels:
             bins = [entry for entry in level["bins"] if entry["count"]]
             xs, ys = [entry["predicted"] for entry in bins], [entry["won"] for entry in bins]

@@ -158,7 +158,7 @@ def draw_parallel(data: Data) -> Figure:
     count = len(stands)
     figure = Figure(figsize=(max(6.0, 1.45 * count), 4.4))
     axes = figure.add_subplot()
-    paper = {"boxstyle": "square,pad=0.1", "fc": style.LABEL_PAPER, "ec": "none", "alpha": 0.75}
+    paper = {"boxstyle": "square,pad=0.1", "fc": "#fefefe", "ec": "none", "alpha": 0.75}
     at: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "bbox": paper}
     heights: list[dict[int, float]] = []
     for place, stand in enumerate(stands):

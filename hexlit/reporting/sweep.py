@@ -70,9 +70,9 @@ def next_lines(document: Mapping[str, Any]) -> list[str]:
 
 def made_by(document: Mapping[str, Any]) -> str:
     """The state of the sweep, its start, and its sampler and pruner."""
-    started, how = document["started"], [document["sampler"], document["pruner"]]
+    started, plain = document["started"], document["kind"] == "sequential"
     begun = "" if started is None else f"begun {datetime.fromtimestamp(started):%Y-%m-%d %H:%M}"
-    how = ["a plain --multirun"] if document["kind"] == "sequential" else how
+    how = ["a plain --multirun"] if plain else [document["sampler"], document["pruner"]]
     return " · ".join(filter(None, [document["state"], begun, *how]))
 
 
@@ -139,8 +139,8 @@ def best_line(document: Mapping[str, Any]) -> str:
     values = [f"{n} {shown(v)}" for n, v in zip(names, best["values"] or [], strict=False)]
     if document["ranking"]["by"] == "comparable":
         values.insert(0, f"{document['comparable']} {shown(best['comparable'])}")
-    after = document["progress"]["best_after_seconds"]
-    after = "" if after is None else f"after {format_duration(after)}"
+    seconds = document["progress"]["best_after_seconds"]
+    after = "" if seconds is None else f"after {format_duration(seconds)}"
     return " · ".join(filter(None, [f"{what}: trial {best['number']}", ", ".join(values), params, after]))
 
 

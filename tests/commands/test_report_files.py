@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 
 from hexlit.cli import main
+from hexlit.reporting.comparison import ComparedRun, curves
+from hexlit.reporting.figures import draw, draw_figure
+from hexlit.reporting.page import Chart
+from hexlit.reporting.run_files import RunFiles
 from tests.reporting.documents import checked, make_match, make_run
 
 
@@ -60,6 +64,19 @@ def test_values_of_another_type_are_refused_in_one_line(
     assert main(["report", "a"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("hexlit report: a: summary.json ")
+
+
+@pytest.mark.row("G3")
+def test_elo_to_perfect_play_is_drawn_beside_published_runs_on_the_same_boards() -> None:
+    metrics = {"cost.actor_macs": ["1e9", "2e11"], "strength.elo_to_perfect": ["", "-60"]}
+    files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7)]
+    (chart,) = (
+        one.data for one in curves([ComparedRun(str(one), one, None) for one in files]) if one.name == "frontier"
+    )
+    assert isinstance(chart, Chart)
+    points = [line.points for line in chart.lines]
+    assert points == [[(9.3e11, -500), (8.1e12, -50)], [(5e13, -500), (1.3e15, -50)], [(2e11, -60)], [(2e11, -60)]]
+    assert "7×7, Jones 2021" in draw(draw_figure, chart).decode()
 
 
 @pytest.mark.row("F13")

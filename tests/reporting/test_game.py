@@ -30,7 +30,7 @@ def test_the_terminal_shows_names_board_last_move_moves_and_result() -> None:
         "      a b c\n"
         "X Black, top to bottom; O White, left to right; (X) or (O) the last move\n"
         "\n"
-        "  1 [b1]    2 swap    3 c3      4 a3      5 b3\n"
+        "  1 [b1]    2 swap    3 c3      4 a3      5 b3    \n"
         "[move]: part of the opening, chosen by no player\n"
         "\n"
         "5 moves · Black wins by resignation"
