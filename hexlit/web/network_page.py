@@ -26,7 +26,7 @@ SIZES = (5, 13)
 
 
 LEVELS = [
-    {"name": f"level {number}", "simulations": 0, "temperature": 0.0} | level
+    {"name": f"level-{number}", "simulations": 0, "temperature": 0.0} | level
     for number, level in enumerate(player_spec.LEVELS, 1)
 ]
 """Players on offer: simulations for a move, 0 for the policy alone, whose moves are drawn at the temperature."""

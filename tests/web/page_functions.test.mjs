@@ -14,6 +14,7 @@ import { patience } from "../../hexlit/web/page/connection.mjs";
 import { heatOf, mistakesOf } from "../../hexlit/web/page/findings.mjs";
 import { Game } from "../../hexlit/web/page/game.mjs";
 import { geometry, linkLines } from "../../hexlit/web/page/geometry.mjs";
+import { MY_LEVEL, levelAfter, levelsAmong, playerOf, wonAgainstLevel } from "../../hexlit/web/page/my_level.mjs";
 import { cellIndex, cellName, ghosts, neighbours, replay } from "../../hexlit/web/page/rules.mjs";
 import {
   addMove,
@@ -33,6 +34,15 @@ import {
 import { chance, lineText, percent, short, statusText } from "../../hexlit/web/page/words.mjs";
 
 const game = (size, moves, swap = false) => ({ size, swap, moves: moves ? moves.split(" ") : [] });
+
+test("the level of a person moves with the games against it", () => {
+  assert.equal(levelsAmong([{ name: "level-1" }, { name: "network" }, { name: "level-10" }]), 2);
+  assert.deepEqual([playerOf(MY_LEVEL, 4), playerOf("network", 4)], ["level-4", "network"]);
+  const game = { black: "human", white: MY_LEVEL };
+  assert.deepEqual([wonAgainstLevel(game, "black"), wonAgainstLevel(game, "white")], [true, false]);
+  for (const white of ["human", "level-3"]) assert.equal(wonAgainstLevel({ ...game, white }, "black"), null);
+  assert.deepEqual([levelAfter(4, true, 10), levelAfter(10, true, 10), levelAfter(1, false, 10)], [5, 10, 1]);
+});
 
 test("cells have names, and names have cells", () => {
   assert.equal(cellName(13, 11), "c2");

@@ -55,8 +55,8 @@ export class LocalConnection {
     const last = levels.length - 1; // one adviser is enough
     const players = levels.map(({ name }, number) => ({
       name,
-      title: `Network, ${name}`,
-      short: name, // in a narrow choice
+      title: `Network, ${name.replace("-", " ")}`,
+      short: name.replace("-", " "), // in a narrow choice
       studies: number === last,
     }));
     const simulations = Math.max(HINT, levels[level].simulations);

@@ -3,6 +3,7 @@
 import { formatClock } from "./clocks.mjs";
 import { button, make, part } from "./elements.mjs";
 import { HUMAN, RESIGNED } from "./game.mjs";
+import { MY_LEVEL } from "./my_level.mjs";
 import { BLACK, WHITE } from "./rules.mjs";
 import { inMainLine, nextOf } from "./variations.mjs";
 import { capital, chance, moveText, percent, short, statusText } from "./words.mjs";
@@ -72,6 +73,7 @@ export function fillPlayers(page) {
   const offered = page.hello.players;
   const options = () => [
     make("option", { value: HUMAN }, "Human"),
+    ...(page.levels ? [make("option", { value: MY_LEVEL }, `my level (${page.settings.level})`)] : []),
     ...offered.map(({ name, title, short: words }) => make("option", { value: name }, words || title || name)),
   ];
   for (const id of ["player-black", "player-white", "new-black", "new-white"]) part(id).replaceChildren(...options());

@@ -11,6 +11,7 @@ import { Game, HUMAN, RESIGNED } from "./game.mjs";
 import { fillPlayers, showClocks, showControls, showStatus } from "./game_panel.mjs";
 import { GraphView } from "./graph_view.mjs";
 import { listen } from "./listening.mjs";
+import { FIRST_LEVEL, levelAfter, levelsAmong, playerOf, wonAgainstLevel } from "./my_level.mjs";
 import { openRecorded } from "./recorded.mjs";
 import { showReview } from "./review_panel.mjs";
 import { BLACK, WHITE, cellName, other } from "./rules.mjs";
@@ -18,7 +19,7 @@ import { showSolve } from "./solve_panel.mjs";
 import { STORED_GAME, stored } from "./storage.mjs";
 import { showOpenings, showPolicy, showStudy } from "./study_panel.mjs";
 import { TreeView } from "./tree_view.mjs";
-import { findNode, goTo, lineThrough, newTree, treeOf } from "./variations.mjs";
+import { findNode, goTo, lineThrough, newTree, nextOf, treeOf } from "./variations.mjs";
 import { capital, moveText } from "./words.mjs";
 
 export class Page extends Game {
@@ -30,7 +31,8 @@ export class Page extends Game {
     this.hello = null;
     this.tab = "study";
     this.studying = false;
-    this.settings = { orientation: "", theme: "auto", heat: "visits", ...stored.read("localStorage", "hexlit") };
+    const usual = { orientation: "", theme: "auto", heat: "visits", level: FIRST_LEVEL };
+    this.settings = { ...usual, ...stored.read("localStorage", "hexlit") };
     this.pointed = null; // the line under the pointer
     this.board = new BoardView(part("board"), (cell) => this.choose(cell));
     this.treeView = new TreeView(part("tree"), (node) => this.visit(node));
@@ -96,7 +98,11 @@ export class Page extends Game {
   play(move) {
     if (this.over) return this.say("The game is over. Go back to try another move.");
     if (this.engine) return this.say(`${this.titleOf(this.engine)} is thinking. Pause to play for it.`);
-    return this.add(move);
+    const known = this.tree.nodes.length;
+    const legal = this.add(move);
+    const again = legal && this.tree.nodes.length === known && this.ofProgram(this.tree.at);
+    if (again) this.visit(nextOf(this.tree, this.tree.at)); // the program has answered it before
+    return legal;
   }
 
   /** Add a move, and go there; returns whether it was legal. */
@@ -146,6 +152,7 @@ export class Page extends Game {
     this.hello = answer;
     part("connection").textContent = `${answer.about ?? "Connected"} · hexlit ${answer.version}`;
     const names = answer.players.map(({ name }) => name);
+    this.levels = levelsAmong(answer.players);
     fillPlayers(this);
     if (first && !part("simulations").dataset.chosen) part("simulations").value = answer.simulations;
     if (first && this.fresh && this.tree.nodes.length === 1) {
@@ -153,9 +160,13 @@ export class Page extends Game {
       this.players = { black: HUMAN, white: answer.opponent ?? names[0] ?? HUMAN };
     }
     for (const colour of [BLACK, WHITE]) {
-      if (this.players[colour] !== HUMAN && !names.includes(this.players[colour])) this.players[colour] = HUMAN;
+      if (!names.includes(playerOf(this.players[colour], this.settings.level))) this.players[colour] = HUMAN;
     }
     return this.refresh();
+  }
+
+  get engine() {
+    return playerOf(super.engine, this.settings.level);
   }
 
   get simulations() {
@@ -174,7 +185,9 @@ export class Page extends Game {
     const timed = engine && this.turn;
     const seconds = timed ? thinkingSeconds(this.leftOf(this.turn.colour), 1000 * this.clock.increment) : undefined;
     const searches = (name) => this.hello?.players.some((one) => one.name === name && one.studies);
-    const programs = Object.values(this.players).filter(searches);
+    const programs = Object.values(this.players)
+      .map((name) => playerOf(name, this.settings.level))
+      .filter(searches);
     return { game, key, over, engine, seconds, programs, tab, studying, adviser, simulations };
   }
 
@@ -271,6 +284,7 @@ export class Page extends Game {
       this.pointed = null;
       this.say("");
     }
+    if (this.over && !this.recorded) this.rate();
     if (!this.fresh || this.game.moves.length) {
       this.fresh = false;
       if (location.hash !== key) history.replaceState(null, "", key);
@@ -281,6 +295,17 @@ export class Page extends Game {
     this.analyst.think(this.situation);
     this.treeChanged = true;
     this.soon();
+  }
+
+  /** The game is over: the level of the person who played against it moves, once in a game. */
+  rate() {
+    const won = wonAgainstLevel(this.players, this.position.winner || this.node.end.winner);
+    if (won === null || this.tree.rated || !this.hello) return;
+    this.tree.rated = true;
+    const { level } = this.settings;
+    this.change({ level: levelAfter(level, won, this.levels) });
+    fillPlayers(this);
+    this.say(`You ${won ? "won" : "lost"} against level ${level}. Your level is ${this.settings.level} now.`);
   }
 
   /** Draw soon, once. */
@@ -309,7 +334,8 @@ export class Page extends Game {
 
   titleOf(name) {
     if (name === HUMAN) return "";
-    return this.hello?.players.find((one) => one.name === name)?.title || name;
+    const player = playerOf(name, this.settings.level);
+    return this.hello?.players.find((one) => one.name === player)?.title || player;
   }
 
   /** A word in the place of the status, until the position changes; "" takes it away. */

@@ -1,0 +1,22 @@
+/* The level of the person at the page: it moves with the results of the games. */
+
+import { HUMAN } from "./game.mjs";
+import { BLACK, WHITE, other } from "./rules.mjs";
+
+export const MY_LEVEL = "my level";
+export const FIRST_LEVEL = 3; // before the first game
+
+/** How many of the players on offer are levels, `level-1` and so on. */
+export const levelsAmong = (offered) => offered.filter(({ name }) => /^level-\d+$/.test(name)).length;
+
+/** The player for a name: that of the present level for `MY_LEVEL`. */
+export const playerOf = (name, level) => (name === MY_LEVEL ? `level-${level}` : name);
+
+/** Whether the person of a game against `MY_LEVEL` has won it; null for any other game. */
+export function wonAgainstLevel(players, winner) {
+  const level = [BLACK, WHITE].find((colour) => players[colour] === MY_LEVEL);
+  return level && players[other(level)] === HUMAN ? winner !== level : null;
+}
+
+/** The level after a game: one up after a win, one down after a loss, within 1 to `levels`. */
+export const levelAfter = (level, won, levels) => Math.min(levels, Math.max(1, level + (won ? 1 : -1)));
