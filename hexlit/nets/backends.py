@@ -11,13 +11,13 @@ from torch import Tensor, nn
 
 from hexlit.accelerate.device import as_current
 from hexlit.nets.blocks import ConvNorm
-from hexlit.nets.tower import HexNet, build_net, masked_logits, playing_state
+from hexlit.nets.tower import HexNet, build_net, masked_logits
 
 
 def folded_twin(net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool) -> HexNet:
     """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is not changed.
 
-    It has no auxiliary heads. Only batch norm of a `ConvNorm` is folded; that of another package's block stays.
+    Only batch norm of a `ConvNorm` is folded; that of another package's block stays.
     """
     twin = build_net(net.config).eval().requires_grad_(False)
     for layer in twin.modules():
@@ -42,7 +42,7 @@ def copy_folded(net: HexNet, twin: HexNet) -> None:
             for norms in layer.norm.state_dict():
                 del state[f"{name}.norm.{norms}"]
             state[f"{name}.conv.weight"], state[f"{name}.conv.bias"] = layer.folded()
-    twin.load_state_dict(playing_state(state))
+    twin.load_state_dict(state)
 
 
 Planes = NDArray[np.int8]

@@ -10,8 +10,6 @@ from hexlit.settings import BLOCK_GROUP, Settings, number, one_of
 BLOCKS = ("basic", "bottleneck")
 """hexlit's own residual blocks; no package can bring another one of these names."""
 ATTENTIONS = ("none", "se", "self")
-AUXILIARY = REPLY, SOFT = "reply", "soft"
-"""Policy heads that only training computes: the opponent's reply, and a softened searched policy."""
 ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
 
 

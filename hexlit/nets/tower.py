@@ -1,8 +1,8 @@
 """The network of Hex: heads, tower, how one is made or loaded, and its operations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import accumulate, count, pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -123,8 +123,6 @@ def masked_logits(policy_logits: Tensor, planes: Tensor) -> Tensor:
     return policy_logits.float().masked_fill(illegal, ILLEGAL)
 
 
-T = TypeVar("T")
-
 GLOBAL_BIAS_EVERY = 3
 """With `net.global_pooling`, every third block has a bias from the whole board."""
 
@@ -137,9 +135,6 @@ class NetOutput(NamedTuple):
 
     value_logit: Tensor
     """`[B]`, unbounded."""
-
-    auxiliary: dict[str, Tensor]
-    """Logits `[B, n*n + 1]` of each auxiliary head by its name; empty in evaluation."""
 
     @property
     def value(self) -> Tensor:
@@ -158,7 +153,6 @@ class HexNet(nn.Module):
         stem: from the planes to the channels of the trunk.
         blocks: the residual blocks of all stages, `[B, C, n, n]` → `[B, C, n, n]`.
         attention: the layer at the end of each stage; empty for a network without.
-        auxiliary: names of further policy heads, which only training computes; see `playing_state`.
 
     Attributes:
         checkpointing: whether training keeps only the input of each block and computes the rest again for the gradients
@@ -167,12 +161,7 @@ class HexNet(nn.Module):
     """
 
     def __init__(
-        self,
-        config: NetConfig,
-        stem: ConvNorm,
-        blocks: list[nn.Module],
-        attention: list[SelfAttention],
-        auxiliary: Sequence[str] = (),
+        self, config: NetConfig, stem: ConvNorm, blocks: list[nn.Module], attention: list[SelfAttention]
     ) -> None:
         super().__init__()
         self.config = config
@@ -184,17 +173,15 @@ class HexNet(nn.Module):
         self.summary = BoardSummary(config)
         self.policy = PolicyHead(config)
         self.value = ValueHead(config)
-        self.auxiliary = nn.ModuleDict({name: PolicyHead(config) for name in auxiliary})
 
     def forward(self, planes: Tensor) -> NetOutput:
-        """`[B, 5, n, n]` of floats → logits of policy and value, in training those of the auxiliary heads as well."""
+        """`[B, 5, n, n]` of floats → logits of policy and value."""
         x = self.activation(self.stem(planes))
         recompute = self.checkpointing and self.training and torch.is_grad_enabled()
         for part in self._trunk():
             x = recomputed(part, x) if recompute else part(x)
         summary = self.summary(x)
-        heads = self.auxiliary.items() if self.training else ()
-        return NetOutput(self.policy(x, summary), self.value(summary), {name: head(x, summary) for name, head in heads})
+        return NetOutput(self.policy(x, summary), self.value(summary))
 
     def _trunk(self) -> list[nn.Module]:
         """The blocks in their order, self-attention at the end of each stage."""
@@ -204,15 +191,8 @@ class HexNet(nn.Module):
         return [part for (start, end), attention in stages for part in (*self.blocks[start:end], attention)]
 
 
-def playing_state(state: Mapping[str, T]) -> dict[str, T]:
-    """The part of a network's `state` that play needs: without the auxiliary heads."""
-    return {name: value for name, value in state.items() if not name.startswith("auxiliary.")}
-
-
-def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
+def build_net(config: NetConfig) -> HexNet:
     """An untrained network of `config`, with weights from torch's generator; this alone tells the kinds apart.
-
-    It has an `auxiliary` policy head of each name; its other weights do not depend on them.
 
     Raises:
         BlockError: the package that brings its block is missing, or the block is not as it should be.
@@ -235,7 +215,7 @@ def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
         blocks.append(ResidualBlock(layers, activation, bias=bias, gate=gate))
     stages = len(config.blocks) if config.attention == "self" else 0
     attention = [SelfAttention(channels, config.attention_heads) for _ in range(stages)]
-    return HexNet(config, stem, blocks, attention, auxiliary)
+    return HexNet(config, stem, blocks, attention)
 
 
 def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNet:
@@ -262,7 +242,7 @@ POSITIONS = 2
 """Positions of the pass that is counted: batch norm of pooled features trains on no fewer."""
 
 
-def forward_flops(config: NetConfig, size: int, training: Sequence[str] | None = None) -> int:
+def forward_flops(config: NetConfig, size: int) -> int:
     """Operations of a forward pass of one position through the network of `config` on a board of `size`.
 
     It counts products of matrices and convolutions, those of attention included; a multiplication and its addition are
@@ -271,12 +251,11 @@ def forward_flops(config: NetConfig, size: int, training: Sequence[str] | None =
     Args:
         config: the network's settings.
         size: board size n.
-        training: the auxiliary heads of a pass in training; None counts one in evaluation.
     """
     # No random draws of the caller's, and no memory for hexlit's own networks. Another package's block need not work on
     # tensors without values, so it computes.
     with torch.random.fork_rng(devices=[]), torch.device("meta" if config.block in BLOCKS else "cpu"):
-        net = build_net(config, training or ()).train(training is not None)
+        net = build_net(config).eval()
         planes = torch.zeros(POSITIONS, PLANES, size, size)
         # The counter does not know all fused kernels of attention, but it knows its two products.
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:

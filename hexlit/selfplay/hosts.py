@@ -18,7 +18,7 @@ from hexlit.hex.jit import use_threads
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.nets.tower import build_net, playing_state
+from hexlit.nets.tower import build_net
 
 Weights = dict[str, np.ndarray[Any, Any]]
 
@@ -112,7 +112,7 @@ def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) ->
 
 def weights_of(net: torch.nn.Module) -> Weights:
     """A copy of the state that play with `net` needs, as arrays for other processes."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in playing_state(net.state_dict()).items()}
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
 
 
 def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:

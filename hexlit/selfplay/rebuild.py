@@ -30,20 +30,10 @@ class Batch(NamedTuple):
     """Value target in [-1, 1] for the player to move, `[B]`."""
 
 
-class ReplyBatch(NamedTuple):
-    """As `Batch`, with the replies."""
-
-    planes: NDArray[np.int8]
-    policy: NDArray[np.float32]
-    value: NDArray[np.float32]
-    reply: NDArray[np.float32]
-    """Policy target of the game's next position, in the frame of this one; zeros if unknown, `[B, A]`."""
-
-
 class PositionSource(Protocol):
     """Numbered positions, rebuilt on demand."""
 
-    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
+    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
 
 
@@ -101,7 +91,7 @@ class Epoch:
         """Number of batches."""
         return len(self._parts[0].rows)
 
-    def __getitem__(self, step: int) -> Batch | ReplyBatch:
+    def __getitem__(self, step: int) -> Batch:
         """Batch number `step`."""
         return self.some(step, slice(None))
 
@@ -109,7 +99,7 @@ class Epoch:
         """Positions of batch number `step`."""
         return sum(len(rows[step]) for _, rows, _ in self._parts)
 
-    def some(self, step: int, which: slice) -> Batch | ReplyBatch:
+    def some(self, step: int, which: slice) -> Batch:
         """The positions `which` of batch number `step`; no others are rebuilt."""
         chosen = np.arange(self.size(step))[which]
         drawn, first = [], 0

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.frame import frame_maps
 from hexlit.hex.record import GameRecord
-from hexlit.hex.symmetry import rotate_policy
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.reanalysis import NewTargets, targets_of, with_targets
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, ReplyBatch, drawn_part, with_policy
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, drawn_part, with_policy
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,6 @@ class WindowSettings:
     search_value_decay: float = 0.0
     surprise_share: float = 0.0
     """Share of the draws that goes by policy surprise; see `surprise_weights`."""
-    replies: bool = False
-    """Whether the batches hold reply targets; see `next_policies`."""
 
 
 class ReplayWindow:
@@ -138,8 +134,6 @@ class _Index(NamedTuple):
     """For the player to move, `[P]`."""
     surprise: NDArray[np.float32]
     """Divergence of the searched policy from the prior, `[P]`; see `GameRecord.surprises`."""
-    reply: NDArray[np.float16] | NDArray[np.float32] | None = None
-    """Policy of the next position, zeros if unknown, `[P, A]`; None without reply targets."""
 
     @classmethod
     def of(cls, records: Iterable[GameRecord], size: int, swap: bool, settings: WindowSettings) -> "_Index":
@@ -157,44 +151,14 @@ class _Index(NamedTuple):
             surprise=np.concatenate(
                 [one.surprises if len(one.surprises) else np.zeros_like(one.policy_plies, np.float32) for one in kept]
             ),
-            reply=next_policies(policy, first, ply) if settings.replies else None,
         )
 
-    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
+    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
         of = self.histories
         histories = Histories(of.moves, of.first[rows], of.ply[rows], of.may_swap[rows])
         planes, policy = with_policy(histories, self.size, self.policy[rows].astype(np.float32), turned)
-        if self.reply is None:
-            return Batch(planes, policy, self.value[rows])
-        reply = seen_by_mover(self.reply[rows].astype(np.float32), histories.ply, self.size, turned)
-        return ReplyBatch(planes, policy, self.value[rows], reply)
-
-
-Policies = NDArray[np.float16] | NDArray[np.float32]
-
-
-def next_policies(policies: Policies, first: NDArray[np.int64], ply: NDArray[np.int16]) -> Policies:
-    """For each of P positions the policy of the same game's next ply, `[P, A]`; zeros if unknown.
-
-    Args:
-        policies: over the board's actions, `[P, A]`; the positions of a game follow each other.
-        first: tells the games apart, `[P]`.
-        ply: moves before the position, `[P]`. A fast search between two positions leaves a gap here.
-    """
-    known = np.flatnonzero((first[1:] == first[:-1]) & (ply[1:] == ply[:-1] + 1))
-    replies = np.zeros_like(policies)
-    replies[known] = policies[known + 1]
-    return replies
-
-
-def seen_by_mover(
-    replies: NDArray[np.float32], ply: NDArray[np.int16], size: int, turned: NDArray[np.bool_]
-) -> NDArray[np.float32]:
-    """Policies over the board's actions `[B, A]` in the frame of the player who moves at `ply`, turned or not."""
-    colours = np.where(ply % 2 == 0, 1, -1).astype(np.int8)
-    seen = frame_maps(replies, colours, size)
-    return np.where(turned[:, None], rotate_policy(seen, size), seen)
+        return Batch(planes, policy, self.value[rows])
 
 
 def value_targets(records: Sequence[GameRecord], search_share: float, search_decay: float) -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import BLOCKS, obstacle_for_plain_parts
-from hexlit.nets.tower import HexNet, playing_state
+from hexlit.nets.tower import HexNet
 from hexlit.web.pages import as_script, joined, one_file
 
 START, WORKER = "../engine/start.mjs", "../engine/worker.mjs"
@@ -70,7 +70,7 @@ def exported_network(net: HexNet) -> dict[str, Any]:
     `tensors` are names and shapes, `data` their numbers in base64, little-endian: float16 where a tensor has two axes
     or more, else float32. Batch norm comes as one scale and shift a channel, so its precision is not lost in float16.
     """
-    state = playing_state(net.state_dict())
+    state = net.state_dict()
     for name, layer in net.named_modules():
         if isinstance(layer, ConvNorm) and f"{name}.conv.weight" in state:
             scale = state[f"{name}.norm.weight"] * torch.rsqrt(state[f"{name}.norm.running_var"] + layer.norm.eps)

@@ -34,12 +34,3 @@ def test_shapes_alone_give_what_running_the_network_does(config: NetConfig) -> N
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         build_net(config).eval()(torch.zeros(3, 5, 6, 6))
     assert counter.get_total_flops() == 3 * forward_flops(config, 6)
-
-
-@pytest.mark.row("F6")
-def test_only_training_computes_auxiliary_heads() -> None:
-    """Each has a convolution of the trunk, a bias from the board, its cells and its swap."""
-    config = NetConfig(channels=16, blocks=[1], policy_channels=6, value_channels=7)
-    head = 2 * (25 * 16 * 6 + 3 * 7 * 6 + 25 * 6 + 3 * 7)
-    assert forward_flops(config, 5, []) == forward_flops(config, 5)
-    assert forward_flops(config, 5, ["reply", "soft"]) == forward_flops(config, 5) + 2 * head

@@ -14,7 +14,7 @@ from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.play import divergence
-from hexlit.selfplay.rebuild import Batch, ReplyBatch, drawn_by_weight
+from hexlit.selfplay.rebuild import Batch, drawn_by_weight
 from hexlit.selfplay.window import ReplayWindow, WindowSettings, surprise_weights, value_targets
 from tests.selfplay.recorded_games import opened, save
 from tests.selfplay.recorded_games import random_games as random_recorded_games
@@ -80,7 +80,7 @@ def as_drawn(record: GameRecord, ply: int, *, turned: bool, share: float = 0.0) 
     return planes.tobytes(), np.concatenate([cells.ravel(), policy[size**2 :]]).tobytes(), round(value, 5)
 
 
-def rows(batch: Batch | ReplyBatch) -> list[Position]:
+def rows(batch: Batch) -> list[Position]:
     return [
         (planes.tobytes(), policy.tobytes(), round(float(value), 5))
         for planes, policy, value in zip(batch.planes, batch.policy, batch.value, strict=True)
@@ -299,53 +299,3 @@ def test_every_row_comes_as_often_as_its_weight_says_give_or_take_one(draws: int
     assert counts[60] == 0
     expected = draws * weights / weights.sum()
     assert all(abs(counts[row] - expected[row]) < 1 for row in range(61))
-
-
-Row = tuple[bytes, bytes]
-
-
-def window_with_replies(records: list[GameRecord]) -> ReplayWindow:
-    window = ReplayWindow(records[0].size, records[0].swap, WindowSettings(10**6, replies=True))
-    window.extend(records)
-    return window
-
-
-def drawn(window: ReplayWindow) -> ReplyBatch:
-    batch = window.epoch(batch=len(window), steps=1, seed=1, epoch=0)[0]
-    assert isinstance(batch, ReplyBatch)
-    return batch
-
-
-def plain_reply(record: GameRecord, ply: int, *, turned: bool) -> bytes:
-    """Cell by cell: the next policy's cell that lies where this player sees it."""
-    size, plies = record.size, record.policy_plies.tolist()
-    reply = np.zeros(size**2 + record.swap, np.float32)
-    if ply + 1 in plies:
-        policy = record.policies[plies.index(ply + 1)].astype(np.float32)
-        for row in range(size):
-            for column in range(size):
-                seen = (row, column) if ply % 2 == 0 else (column, row)
-                if turned:
-                    seen = (size - 1 - seen[0], size - 1 - seen[1])
-                reply[seen[0] * size + seen[1]] = policy[row * size + column]
-        reply[size**2 :] = policy[size**2 :]
-    return reply.tobytes()
-
-
-@pytest.mark.row("F6")
-@pytest.mark.parametrize(("size", "swap"), [(2, True), (4, False), (5, True)])
-def test_the_reply_is_the_next_policy_and_zero_where_the_next_search_was_fast(size: int, swap: bool) -> None:
-    records = games(30, size, swap=swap)
-    expected: dict[Row, bytes] = {}
-    known = 0
-    for record in records:
-        for ply in record.policy_plies.tolist():
-            known += ply + 1 in record.policy_plies
-            for turned in (False, True):
-                planes, policy, _ = as_drawn(record, ply, turned=turned)
-                expected[planes, policy] = plain_reply(record, ply, turned=turned)
-    batch = drawn(window_with_replies(records))
-    assert batch.reply.dtype == np.float32
-    for planes, policy, reply in zip(batch.planes, batch.policy, batch.reply, strict=True):
-        assert reply.tobytes() == expected[planes.tobytes(), policy.tobytes()]
-    assert 0 < np.count_nonzero(batch.reply.any(1)) == known < len(batch.reply)

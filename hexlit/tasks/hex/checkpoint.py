@@ -19,7 +19,7 @@ from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.nets.tower import HexNet, playing_state, saved_net
+from hexlit.nets.tower import HexNet, saved_net
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
 from hexlit.tasks.supervised import load_trained
 from hexlit.training.checkpoints import checkpoint_file
@@ -67,7 +67,7 @@ def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
         return read_safetensors(path, key)
 
     def make(settings: dict[str, Any], state: dict[str, torch.Tensor]) -> LoadedNetwork:
-        net = saved_net(settings["net"], playing_state(state))
+        net = saved_net(settings["net"], state)
         return LoadedNetwork(net, int(settings["size"]), bool(settings["swap"]))
 
     return load_trained(path, "Hex network", make, key)
@@ -77,7 +77,7 @@ def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: 
     """Write the network to `path`, for `read_safetensors`.
 
     Args:
-        net: the network; it has no auxiliary heads.
+        net: the network.
         path: the file; its folder must exist.
         size: rows of the board that suits it best.
         swap: whether it was trained with the swap rule.

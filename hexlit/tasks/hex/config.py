@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hexlit.arena.config import EvaluationConfig
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
-from hexlit.nets.config import REPLY, SOFT, NetConfig
+from hexlit.nets.config import NetConfig
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.settings import Settings, number, one_of
@@ -81,13 +81,6 @@ class HexTrainConfig(RunConfig):
     """Weight of the policy loss in the total loss."""
     value_weight: float = number(1.0, "[0, inf)")
     """Weight of the value loss in the total loss."""
-    reply_weight: float = number(0.0, "[0, inf)")
-    """Self-play: weight of the loss of a further policy head for the opponent's searched policy one ply later (Wu 2019
-    has 0.15). Positions whose next search was not recorded add nothing; with `selfplay.full_share=0.25` these are three
-    of four. 0: no such head."""
-    soft_weight: float = number(0.0, "[0, inf)")
-    """Self-play: weight of the loss of a further policy head for the searched policy to the power 1/4, normalised
-    (KataGo has 8 times the policy's weight). 0: no such head."""
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
@@ -103,9 +96,6 @@ class HexTrainConfig(RunConfig):
         boards = self.selfplay.smaller_boards
         if boards and (max(boards) >= self.board or self.data.mix_share):
             raise UsageError(f"selfplay.smaller_boards={boards}: must be below board={self.board}, no data.mix_share")
-        if self.auxiliary and self.data.path is not None:
-            name = f"{next(iter(self.auxiliary))}_weight"
-            raise UsageError(f"{name}={getattr(self, name)}: needs searched policies, which recorded games lack")
         if self.accelerator.persistent_workers is not None:
             raise UsageError("accelerator.persistent_workers: has no effect on Hex, whose loaders serve one epoch")
         if (pairs := self.evaluation.perfect_pairs) and not 3 <= self.board <= 7:
@@ -115,11 +105,6 @@ class HexTrainConfig(RunConfig):
             raise UsageError(f"trainer.monitor={monitor}: only data=games is validated; choose another, as train.loss")
         if monitor.startswith("strength.") and not self.evaluation.every_epochs:
             raise UsageError(f"trainer.monitor={monitor}: evaluation.every_epochs=0 measures no strength")
-
-    @property
-    def auxiliary(self) -> Mapping[str, float]:
-        """Weights of the learned auxiliary targets, by name."""
-        return {name: weight for name, weight in ((REPLY, self.reply_weight), (SOFT, self.soft_weight)) if weight}
 
     def make_players(self, profile: "DeviceProfile") -> "Players":
         """Start the players of this rank; imports what they need."""

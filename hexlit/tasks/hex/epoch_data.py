@@ -4,11 +4,11 @@ import torch
 from torch.utils.data import Dataset
 
 from hexlit.accelerate.ranks import ALONE, Ranks
-from hexlit.selfplay.rebuild import Batch, Epoch, ReplyBatch
+from hexlit.selfplay.rebuild import Batch, Epoch
 from hexlit.training.batches import PartOf
 
 
-class EpochDataset(Dataset[Batch | ReplyBatch | PartOf]):
+class EpochDataset(Dataset[Batch | PartOf]):
     """The batches of one epoch, as tensors. With several ranks, each builds only its part of a batch."""
 
     def __init__(self, epoch: Epoch, own: Ranks = ALONE) -> None:
@@ -20,7 +20,7 @@ class EpochDataset(Dataset[Batch | ReplyBatch | PartOf]):
         """Number of batches."""
         return len(self._epoch)
 
-    def __getitem__(self, step: int) -> Batch | ReplyBatch | PartOf:
+    def __getitem__(self, step: int) -> Batch | PartOf:
         """Batch number `step`."""
         if not self._own.several:
             return _tensors(self._epoch[step])
@@ -28,5 +28,5 @@ class EpochDataset(Dataset[Batch | ReplyBatch | PartOf]):
         return PartOf(_tensors(self._epoch.some(step, self._own.part(whole))), whole)
 
 
-def _tensors(batch: Batch | ReplyBatch) -> Batch | ReplyBatch:
-    return type(batch)(*(torch.from_numpy(array) for array in batch))  # type: ignore[arg-type]
+def _tensors(batch: Batch) -> Batch:
+    return Batch(*(torch.from_numpy(array) for array in batch))  # type: ignore[arg-type]

@@ -11,8 +11,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
-from hexlit.nets.config import REPLY
-from hexlit.nets.tower import ILLEGAL, HexNet, NetOutput, build_net, masked_logits, playing_state
+from hexlit.nets.tower import HexNet, NetOutput, build_net, masked_logits
 from hexlit.nets.winograd import training_obstacle
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.training.module import TrainedModule
@@ -22,15 +21,11 @@ COMPARABLE_VALUE_WEIGHT = 0.86
 """Weight of the value loss in `train.comparable_loss`, and with it that of the policy loss. It is the same for every
 run, so that runs with different `value_weight` are comparable."""
 
-SOFT_POWER = 0.25
-"""Power of the soft target: the searched policy to this power separates good from bad among unlikely moves."""
-
 WEIGHTLESS = ("dropout",)
 """Settings of a network without influence on its weights."""
 
-Positions = tuple[Tensor, Tensor, Tensor] | tuple[Tensor, Tensor, Tensor, Tensor]
-"""Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]. If replies are learned, the
-replies `[B, A]` come last."""
+Positions = tuple[Tensor, Tensor, Tensor]
+"""Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]."""
 
 
 class HexModule(TrainedModule):
@@ -39,20 +34,13 @@ class HexModule(TrainedModule):
     `train.comparable_loss` has the same weights in every run; it is logged, not optimised. With validation positions,
     the results of `measures` and `on_validation_epoch_end` are logged too.
 
-    Auxiliary policy targets are knowledge of a search beyond the best move. They shape the trunk and are never played;
-    each has a head of its own, which only training computes. Source: Wu 2019 (KataGo), section 3.4, for the opponent's
-    reply; its later notes on methods for the soft policy.
-
     A checkpoint's hyperparameters contain all that is needed to build the network; see `hexlit.tasks.hex.checkpoint`.
     """
 
     def __init__(self, config: HexTrainConfig, profile: DeviceProfile) -> None:
         """A fresh network; the losses are added with the weights of `config`."""
-        self.auxiliary = dict(config.auxiliary)
-        net = build_net(config.net, list(self.auxiliary))
-        shape = {"net": asdict(config.net), "size": config.board, "swap": config.swap}
-        facts = {**shape, "auxiliary": list(self.auxiliary)}
-        super().__init__(net, config.optimizer, config.trainer, profile, facts)
+        facts = {"net": asdict(config.net), "size": config.board, "swap": config.swap}
+        super().__init__(build_net(config.net), config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
         self.kernels = ("torch",) if training_obstacle() else ("torch", "winograd")
         self.size, self.swap = config.board, config.swap
@@ -61,7 +49,7 @@ class HexModule(TrainedModule):
         self._judged: list[tuple[Tensor, Tensor]] = []
 
     def begin_with(self, net: HexNet) -> None:
-        """Take the weights of `net`; board, swap rule, auxiliary heads, optimizer and schedule stay this module's own.
+        """Take the weights of `net`; board, swap rule, optimizer and schedule stay this module's own.
 
         Raises:
             UsageError: `net` has another shape; the message names the settings that give it.
@@ -72,7 +60,7 @@ class HexModule(TrainedModule):
             wanted = " ".join(f"net.{name}={value}".replace(" ", "") for name, value in others.items())
             raise UsageError(f"init_from: the network there has another shape; add {wanted}")
         for copy in (self.net, self.net_in_use):
-            copy.load_state_dict(copy.state_dict() | playing_state(net.state_dict()))
+            copy.load_state_dict(net.state_dict())
 
     def use_kernels(self, name: str) -> None:
         from hexlit.nets.winograd.training import train_by_winograd
@@ -84,7 +72,7 @@ class HexModule(TrainedModule):
         return result
 
     def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
-        planes, policy, value, *replies = batch
+        planes, policy, value = batch
         actions = policy.shape[1]
         logits = masked_logits(output.policy_logits[:, :actions].float(), planes)
         policy_loss = functional.cross_entropy(logits, policy)
@@ -93,17 +81,11 @@ class HexModule(TrainedModule):
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
         loss = self.policy_weight * policy_loss + self.value_weight * value_loss
         comparable = COMPARABLE_POLICY_WEIGHT * policy_loss.detach() + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
-        losses = {"policy_loss": policy_loss, "value_loss": value_loss}
-        for name, every in output.auxiliary.items():
-            own = every[:, :actions]
-            target_loss = reply_loss(own, planes, *replies) if name == REPLY else soft_loss(own, planes, policy)
-            loss = loss + self.auxiliary[name] * target_loss
-            losses[f"{name}_loss"] = target_loss
-        return {**losses, "loss": loss, "comparable_loss": comparable}
+        return {"policy_loss": policy_loss, "value_loss": value_loss, "loss": loss, "comparable_loss": comparable}
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
         """Shares of the positions whose move is the policy's most likely one, and one of its five most likely."""
-        planes, policy, value, *_ = batch
+        planes, policy, value = batch
         self._judged.append((output.value.float(), value))
         logits = masked_logits(output.policy_logits[:, : policy.shape[1]], planes)
         hits = logits.topk(min(5, policy.shape[1])).indices == policy.argmax(1, keepdim=True)
@@ -124,28 +106,4 @@ class HexModule(TrainedModule):
         actions = self.size**2 + self.swap
         policy = torch.full((count, actions), 1 / actions, device=self.device)
         value = torch.zeros(count, device=self.device)
-        return (planes, policy, value, policy) if REPLY in self.auxiliary else (planes, policy, value)
-
-
-def reply_loss(logits: Tensor, planes: Tensor, reply: Tensor) -> Tensor:
-    """Mean cross-entropy of the opponent's searched policy one ply later; replies that no move makes legal have none.
-
-    Args:
-        logits: `[B, A]` of the reply head.
-        planes: int8 `[B, PLANES, n, n]`, the position before the mover's move.
-        reply: `[B, A]`, in the frame of that position. A row of zeros is an unknown reply; it adds 0 to the mean, so
-            that a batch and the sum of its parts have the same gradient.
-    """
-    # A swap moves the first stone to its mirror image, which frees its cell unless both are the same. The reply to a
-    # first move may be a swap.
-    stones = planes[:, 0] + planes[:, 1] != 0
-    illegal = (stones & ((planes[:, 4] == 0) | stones.transpose(1, 2))).flatten(1)
-    if logits.shape[1] > illegal.shape[1]:
-        illegal = torch.cat((illegal, stones.flatten(1).any(1, keepdim=True)), dim=1)
-    return functional.cross_entropy(logits.float().masked_fill(illegal, ILLEGAL), reply)
-
-
-def soft_loss(logits: Tensor, planes: Tensor, policy: Tensor) -> Tensor:
-    """Mean cross-entropy of the policy target `[B, A]` to the power `SOFT_POWER`, by `logits` `[B, A]`."""
-    flat = policy**SOFT_POWER
-    return functional.cross_entropy(masked_logits(logits, planes), flat / flat.sum(1, keepdim=True))
+        return planes, policy, value

@@ -16,7 +16,6 @@ from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.ranks import ranks
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
-from hexlit.nets.config import REPLY
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors, weights_of
@@ -85,7 +84,7 @@ class SelfPlayDataModule(HexDataModule):
             board_of=self.board_of,
         )
         shares = {name: getattr(replay, name) for name in SHARES}
-        window = WindowSettings(capacity=replay.window, replies=REPLY in config.auxiliary, **shares)
+        window = WindowSettings(capacity=replay.window, **shares)
         self.size = config.board
         boards = *self.config.smaller_boards, config.board
         self.windows = {size: ReplayWindow(size, config.swap, window) for size in boards}

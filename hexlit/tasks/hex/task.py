@@ -20,7 +20,7 @@ from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
 from hexlit.arena.ratings import NEARLY, RatingPool, macs_to_perfect
 from hexlit.hex.jit import use_threads
 from hexlit.hex.notation import format_moves
-from hexlit.nets.config import AUXILIARY, saved_config
+from hexlit.nets.config import saved_config
 from hexlit.nets.evaluator import measure_agreement
 from hexlit.nets.tower import HexNet, forward_flops
 from hexlit.reporting.board_svg import board_picture, moves_svg
@@ -139,7 +139,7 @@ class HexTask(ShownTask):
         return self._flops(self.config.board)
 
     def training_flops(self) -> int:
-        return self._flops(self.data.size, tuple(self.config.auxiliary))
+        return self._flops(self.data.size)
 
     def data_flops(self) -> int:
         return sum(count * self._flops(size) for size, count in self.data.evaluations.items())
@@ -148,9 +148,6 @@ class HexTask(ShownTask):
         config = self.config
         was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(saved_config(saved["net"]))}
         now = {"board": config.board, "swap": config.swap, "net": asdict(config.net)}
-        for name in AUXILIARY:  # the weight may change, but not whether there is a head
-            was[f"{name}_weight"] = "above 0" if name in saved["auxiliary"] else 0
-            now[f"{name}_weight"] = "above 0" if name in config.auxiliary else 0
         check_same(folder, was, now)
 
     def prepare(self, phase: Phase) -> None:

@@ -43,9 +43,8 @@ def make_module(size: int = 4, **settings: Any) -> HexModule:
     optimizer = settings.pop("optimizer", OptimizerConfig(warmup_steps=0, schedule="constant"))
     profile = build_profile(AcceleratorConfig(**{"device": "cpu", "threads": 2} | settings.pop("accelerator", {})))
     trainer = settings.pop("trainer", TrainerConfig())
-    weights = {f"{name}_weight": weight for name, weight in settings.pop("auxiliary", {}).items()}
     common = {"board": size, "net": NET, "optimizer": optimizer, "trainer": trainer}
-    return HexModule(HexTrainConfig(**common | weights | settings), profile)
+    return HexModule(HexTrainConfig(**common | settings), profile)
 
 
 def fit(module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, **settings: Any) -> L.Trainer:
