@@ -149,6 +149,22 @@ class SearchPlayer(NetworkPlayer):
         return Judgement(moves, values)
 
 
+def drawn_actions(
+    cells: NDArray[np.int8], policy: NDArray[np.float32], temperature: float, seed: int
+) -> NDArray[np.int64]:
+    """Actions `[B]` drawn from policy^(1 / `temperature`), `[B, A]`; at 0 the likeliest.
+
+    A draw depends on `seed` and the position, `cells` `[B, size*size]`.
+    """
+    scores: NDArray[np.floating] = policy
+    if temperature > 0:  # the largest of log p - T log e, e exponential, is a draw from p^(1/T)
+        noise = np.stack([drawing(seed, board).exponential(size=policy.shape[1]) for board in cells])
+        with np.errstate(divide="ignore"):
+            scores = np.log(policy) - temperature * np.log(noise)
+    best: NDArray[np.int64] = scores.argmax(1)
+    return best
+
+
 class PolicyPlayer(NetworkPlayer):
     """Plays by the network's policy, without any search: its likeliest move, or a drawn one."""
 
@@ -183,19 +199,11 @@ class PolicyPlayer(NetworkPlayer):
             planes[: len(colours)] = encode(cells[rows], colours, np.full(len(colours), may_swap))
             self._evaluator.evaluate(planes, policy, value)
             # The swap action, if there is one, comes last: it is left out if it is not open.
-            best = self._best(cells[rows], policy[: len(colours), : self._size**2 + may_swap])
+            open_moves = policy[: len(colours), : self._size**2 + may_swap]
+            best = drawn_actions(cells[rows], open_moves, self._temperature, self._seed)
             moves[rows] = frame_actions(best, colours, self._size)
             values[rows] = value[: len(colours)]
         return Judgement(moves, values)
-
-    def _best(self, cells: NDArray[np.int8], policy: NDArray[np.float32]) -> NDArray[np.int64]:
-        scores: NDArray[np.floating] = policy
-        if self._temperature > 0:  # the largest of log p - T log e, e exponential, is a draw from p^(1/T)
-            noise = np.stack([drawing(self._seed, board).exponential(size=policy.shape[1]) for board in cells])
-            with np.errstate(divide="ignore"):
-                scores = np.log(policy) - self._temperature * np.log(noise)
-        best: NDArray[np.int64] = scores.argmax(1)
-        return best
 
 
 def drawing(seed: int, board: NDArray[np.int8]) -> np.random.Generator:

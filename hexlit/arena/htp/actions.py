@@ -10,6 +10,7 @@ import numpy as np
 
 from hexlit.arena.htp.protocol import quoted
 from hexlit.arena.htp.session import HtpSession, PlayerTime
+from hexlit.arena.player_spec import LEVELS
 from hexlit.arena.position import may_swap, read_first_game, replay
 from hexlit.arena.thinker import stop_at
 from hexlit.errors import UsageError
@@ -31,6 +32,7 @@ LONGEST_TIME = 1e9
 LARGEST_NUMBER = 999_999_999
 
 _RANGES = {
+    "level": (0, len(LEVELS), int),
     "resign": (0, 0.5, float),
     "simulations": (1, MOST_SIMULATIONS, int),
     "solver_nodes": (1, LARGEST_NUMBER, int),
@@ -183,6 +185,7 @@ def param_game(session: HtpSession, name: str | None = None, value: str | None =
     values = {
         "allow_swap": str(int(session.swap)),
         "game_time": str(session.clocks[BLACK]),
+        "level": str(session.level),
         "resign": f"{settings.resign:g}",
         "simulations": str(session.simulations),
         "solver_nodes": str(settings.solver_nodes or "no limit"),
@@ -201,7 +204,7 @@ def param_game(session: HtpSession, name: str | None = None, value: str | None =
         session.set_clocks(PlayerTime(parse_number(value, name, 0, LONGEST_TIME)))
     else:
         number = parse_number(value, name, *_RANGES[name])
-        setattr(session if name == "simulations" else settings, name, number)
+        setattr(session if name in ("simulations", "level") else settings, name, number)
     return None
 
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp.protocol import COMMANDS, QUIT, Command, Incoming, Request, format_reply, quoted
+from hexlit.arena.player_spec import LEVELS
+from hexlit.arena.players import drawn_actions
 from hexlit.arena.position import Position, empty_position, may_swap
 from hexlit.arena.thinker import Thinker, Thought, Until, proved_move, solved, stop_at
 from hexlit.errors import UsageError
@@ -95,6 +97,8 @@ class HtpSession:
     """Whether the other side has sent anything since."""
     show: Callable[[str], object] = lambda text: None
     """Writes text before the answer."""
+    level: int = 0
+    """Level of `LEVELS` to play at, from 1; 0: at full strength."""
 
     def __post_init__(self) -> None:
         self._solver: ExactSolver | None = None
@@ -170,13 +174,26 @@ class HtpSession:
         self.clocks = {colour: replace(game_time) for colour in (BLACK, WHITE)}
 
     def think(self, colour: int) -> Thought:
-        """Choose a move of `colour`: all simulations, or as many as the time allows."""
+        """Choose a move of `colour`: all simulations, or as many as the time allows; at a level, as it plays."""
+        level = LEVELS[self.level - 1] if self.level else {}
+        if "temperature" in level:
+            return self._drawn(colour, float(level["temperature"]))
         limits = (self.settings.seconds, self.clocks[colour].budget(self.size**2 - self.position.stones))
         seconds = min((limit for limit in limits if limit is not None), default=None)
         until = self.interrupted if seconds is None else stop_at(time.monotonic() + seconds, self.interrupted)
         if self.settings.solver and (proved := self._proved(colour, until)) is not None:
             return proved
-        return self.thinker.choose(self.position.cells, colour, simulations=self.simulations, until=until)
+        simulations = int(level.get("simulations", self.simulations))
+        return self.thinker.choose(self.position.cells, colour, simulations=simulations, until=until)
+
+    def _drawn(self, colour: int, temperature: float) -> Thought:
+        """A move drawn from the policy; the swap by the value."""
+        position = self.position
+        policy, value = self.thinker.look(position.cells, colour)
+        if self.swap and value < 0 and may_swap(position.cells, colour):
+            return Thought(position.size**2, -value)
+        moves = drawn_actions(position.cells[None], policy[None, : position.size**2], temperature, seed=0)
+        return Thought(int(moves[0]), value)
 
     def _proved(self, colour: int, until: Until) -> Thought | None:
         """A winning move, if the solver finds one in time. With the swap rule it solves no empty board."""

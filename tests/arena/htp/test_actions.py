@@ -146,9 +146,23 @@ def test_seconds_limit_the_thinking_and_so_does_an_interrupt() -> None:
     assert sum(candidate.visits for candidate in session.thinker.search.candidates()) < 30_000
 
 
+def test_at_a_level_the_policy_plays_or_fewer_simulations() -> None:
+    session = session_of(3)
+    tell(session, "param_game level 7")
+    policy, _ = session.thinker.look(session.position.cells, 1)
+    likeliest = ask(session, "reg_genmove b")
+    assert likeliest == f"= {format_cell(int(policy.argmax()), 3)}"
+    tell(session, "param_game level 1")
+    assert ask(session, "reg_genmove b") != likeliest
+    tell(session, "param_game level 8")
+    ask(session, "reg_genmove b")
+    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) == 64
+    assert ask(session, "param_game level 11") == "? level '11': must be a whole number from 0 to 10"
+
+
 def test_parameters_are_listed_read_and_set() -> None:
     session = session_of(3)
-    game = "= \nallow_swap 0\ngame_time no limit\nresign 0\nsimulations 16"
+    game = "= \nallow_swap 0\ngame_time no limit\nlevel 0\nresign 0\nsimulations 16"
     assert ask(session, "param_game") == f"{game}\nsolver_nodes no limit\nsolver_seconds 30"
     tell(session, "param_game solver_nodes 500", "param_game solver_seconds 0.5")
     assert ask(session, "param_game").endswith("\nsolver_nodes 500\nsolver_seconds 0.5")

@@ -126,8 +126,8 @@ def test_every_listed_command_is_known_and_no_other() -> None:
         ("time_left b x", "? time 'x': must be a number from 0 to 1e+09"),
         (
             "param_game mood 3",
-            "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations, "
-            "solver_nodes, solver_seconds",
+            "? unknown parameter 'mood': there are allow_swap, game_time, level, resign, "
+            "simulations, solver_nodes, solver_seconds",
         ),
         ("param_game simulations 0", "? simulations '0': must be a whole number from 1 to 32767"),
         ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': cannot be read (No such file or directory)"),
