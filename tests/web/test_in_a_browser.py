@@ -138,7 +138,7 @@ class Tab:
     def programs(self) -> list[str]:
         """The names of the players on offer."""
         names = self.js("return [...document.querySelector('#player-white').options].map(option => option.value)")
-        return [name for name in names if name != "human"]
+        return [name for name in names if name not in ("human", "my level")]
 
     def new(
         self,

@@ -82,7 +82,7 @@ def test_the_file_is_one_and_may_load_nothing(file: Path) -> None:
 @pytest.mark.services
 def test_a_whole_game_from_a_file_without_a_server(browser: Any, file: Path) -> None:
     tab = Tab(browser, file.as_uri()).open("#5,swap")
-    tab.choose("#player-white", tab.programs[0])
+    tab.choose("#player-white", "my level")
     tab.do("resign")
     assert tab.text("#status") == "You lost against level 3. Your level is 2 now."
     tab.do("undo")

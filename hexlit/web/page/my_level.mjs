@@ -20,3 +20,14 @@ export function wonAgainstLevel(players, winner) {
 
 /** The level after a game: one up after a win, one down after a loss, within 1 to `levels`. */
 export const levelAfter = (level, won, levels) => Math.min(levels, Math.max(1, level + (won ? 1 : -1)));
+
+/** The game is over: the level of the person who played against it moves, once in a game; returns whether it did. */
+export function rate(page) {
+  const won = wonAgainstLevel(page.players, page.position.winner || page.node.end.winner);
+  if (won === null || page.tree.rated) return false;
+  page.tree.rated = true;
+  const { level } = page.settings;
+  page.change({ level: levelAfter(level, won, page.levels) });
+  page.say(`You ${won ? "won" : "lost"} against level ${level}. Your level is ${page.settings.level} now.`);
+  return true;
+}

@@ -11,7 +11,7 @@ import { Game, HUMAN, RESIGNED } from "./game.mjs";
 import { fillPlayers, showClocks, showControls, showStatus } from "./game_panel.mjs";
 import { GraphView } from "./graph_view.mjs";
 import { listen } from "./listening.mjs";
-import { FIRST_LEVEL, levelAfter, levelsAmong, playerOf, wonAgainstLevel } from "./my_level.mjs";
+import { FIRST_LEVEL, levelsAmong, playerOf, rate } from "./my_level.mjs";
 import { openRecorded } from "./recorded.mjs";
 import { showReview } from "./review_panel.mjs";
 import { BLACK, WHITE, cellName, other } from "./rules.mjs";
@@ -284,7 +284,7 @@ export class Page extends Game {
       this.pointed = null;
       this.say("");
     }
-    if (this.over && !this.recorded) this.rate();
+    if (this.over && this.hello && rate(this)) fillPlayers(this);
     if (!this.fresh || this.game.moves.length) {
       this.fresh = false;
       if (location.hash !== key) history.replaceState(null, "", key);
@@ -295,17 +295,6 @@ export class Page extends Game {
     this.analyst.think(this.situation);
     this.treeChanged = true;
     this.soon();
-  }
-
-  /** The game is over: the level of the person who played against it moves, once in a game. */
-  rate() {
-    const won = wonAgainstLevel(this.players, this.position.winner || this.node.end.winner);
-    if (won === null || this.tree.rated || !this.hello) return;
-    this.tree.rated = true;
-    const { level } = this.settings;
-    this.change({ level: levelAfter(level, won, this.levels) });
-    fillPlayers(this);
-    this.say(`You ${won ? "won" : "lost"} against level ${level}. Your level is ${this.settings.level} now.`);
   }
 
   /** Draw soon, once. */
