@@ -20,9 +20,9 @@ def test_text_says_winner_winning_moves_and_effort_and_draws_the_board(capsys: p
 
 
 def test_a_network_orders_the_moves_and_changes_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "board=6", "moves=b4", "checkpoint=hexlit:small", "json=true", "threads=1"]) == 0
+    assert main(["solve", "board=6", "moves=d1", "checkpoint=hexlit:small", "json=true", "threads=1"]) == 0
     ordered = json.loads(capsys.readouterr().out)
-    assert main(["solve", "board=6", "moves=b4", "json=true", "threads=1"]) == 0
+    assert main(["solve", "board=6", "moves=d1", "json=true", "threads=1"]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert ordered["winning_moves"] == plain["winning_moves"]
     assert ordered["nodes"] != plain["nodes"], "the network was asked"
@@ -36,8 +36,7 @@ def test_json_names_exactly_the_solved_winning_openings(size: int, capsys: pytes
     assert answer["winner"] == "black"
     assert answer["to_move"] == "black"
     assert sorted(answer["winning_moves"]) == sorted(wins)
-    assert answer["nodes"] > 0
-    assert answer["seconds"] >= 0
+    assert answer["nodes"] > 0 <= answer["seconds"]
 
 
 GAME = "(;FF[4]GM[11]SZ[3];B[a1];W[b2];B[a3];W[c1])"

@@ -168,19 +168,20 @@ def test_threads_that_share_a_table_give_the_same_answers(size: int, stones: int
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_policy_is_asked_for_costly_positions_and_changes_no_answer(threads: int) -> None:
-    rng, asked = np.random.default_rng(threads), set[Board]()
+    rng, asked, empty = np.random.default_rng(threads), list[Board](), np.zeros(49, np.int8)
 
     def policy(cells: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        turned = tuple(cells[::-1].tolist())
-        assert threads > 1 or not {turned, turned[::-1]} & asked, "once for a position and for the turned one"
-        asked.add(turned)
-        return rng.random(36, np.float32)
+        asked.append(tuple(cells.tolist()))
+        return rng.random(cells.size, np.float32)
 
-    solver = ExactSolver(6, threads=threads)
-    solver.policy = policy
-    assert solver.wins(np.zeros(36, np.int8), 1)
-    assert (0,) * 36 in asked
-    assert solver.solve(np.zeros(36, np.int8), 1).winning_moves == tuple(np.flatnonzero(solved_openings(6)).tolist())
+    six, seven = ExactSolver(6, threads=threads), ExactSolver(7, threads=threads)
+    six.policy = seven.policy = policy
+    assert six.solve(empty[:36], 1).winning_moves == tuple(np.flatnonzero(solved_openings(6)).tolist())
+    assert threads > 1 or len({*asked}) == len(asked) > 2
+    with pytest.raises(UnsolvedError):
+        seven.wins(empty, 1, node_limit=1100)
+    assert seven.wins(empty, 1)
+    assert (0,) * 49 in asked
 
 
 def test_what_a_used_table_holds_changes_no_answer() -> None:
