@@ -20,7 +20,7 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
-from hexlit.search.evaluator import Evaluator, RolloutEvaluator
+from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board, packaged_networks
 from hexlit.web.config import NETWORK, WITHOUT_NETWORK
 from hexlit.web.messages import Move, PositionText, Write
@@ -43,12 +43,8 @@ def shared_by_all(settings: "PlayConfig") -> Shared:
         offer, trained_for = network_offer(settings, NETWORK, settings.checkpoint, board)
         board = board if settings.board or settings.checkpoint is None else trained_for
         offers.append(offer)
-
-    def rollouts(size: int, swap: bool, batch: int) -> Evaluator:
-        return RolloutEvaluator(settings.rollouts, settings.seed)
-
-    title = f"search with {settings.rollouts} random playouts a leaf"
-    offers.append(Offer("rollouts", title, lambda rows: Judge(rollouts, False)))
+    rollouts = Judge(lambda size, swap, batch: RolloutEvaluator(settings.rollouts, settings.seed), False)
+    offers.append(Offer("rollouts", f"search with {settings.rollouts} random playouts a leaf", lambda rows: rollouts))
     offers += [one_game_offer(settings, PlayerSpec(kind), title) for kind, title in TITLES.items()]
     levels = [spec for spec in level_specs() if spec.source in packaged_networks()]
     offers += [one_game_offer(settings, spec, f"of {spec.source}") for spec in levels]
@@ -76,11 +72,10 @@ def network_offer(settings: "PlayConfig", name: str, checkpoint: str | None, boa
     None stands for the packaged networks: on each board the one that fits it.
     """
     make_evaluator, size, knows_swap = networks_by_board(checkpoint, board, settings.accelerator)
-    if checkpoint is None:
-        networks = [f"{one} to {largest_board(one)} rows" for one in packaged_by_board()]
-        title = f"network {', '.join(networks)} and above"
-    else:
+    if checkpoint is not None:
         title = checkpoint if is_packaged(checkpoint) else f"network of {checkpoint}"
+    else:
+        title = f"network {', '.join(f'{one} to {largest_board(one)} rows' for one in packaged_by_board())} and above"
     return Offer(name, title, lambda rows: Judge(make_evaluator, knows_swap(rows))), size
 
 
@@ -166,10 +161,6 @@ class TerminalGame:
         self._say(Text.assemble(NAMES[self._board.to_move], f" ({self._against}): {result['move']}{value}"))
         self._obey([result["move"]])  # a cell, swap-pieces or resign
 
-    def _play(self, move: str) -> None:
-        self._board.play(parse_cell(move, self._board.size))
-        self.show()
-
     def _chosen(self) -> dict[str, Any]:
         moves = [format_cell(move, self._board.size) for move in self._board.moves]
         position = PositionText(size=self._board.size, swap=self._board.swap, moves=moves)
@@ -197,7 +188,11 @@ class TerminalGame:
             case ["help"]:
                 self._say(Text(HELP))
             case ["undo"]:
-                self._undo()
+                if not {(BLACK, WHITE)[ply % 2] for ply in range(len(self._board.moves))} & {*self._people}:
+                    raise UsageError("undo: you have not moved yet")
+                while self._board.undo() is not None and self._board.to_move not in self._people:
+                    pass
+                self.show()
             case ["hint"]:
                 self._say(Text(f"{self._against} would play {self._chosen()['move']}"))
             case ["resign"]:
@@ -207,16 +202,10 @@ class TerminalGame:
                 write_text_atomic(Path(file).expanduser(), text_of(request, self._board)["text"])
                 self._say(Text(f"saved in {file}"))
             case [move]:
-                self._play(move)
+                self._board.play(parse_cell(move, self._board.size))
+                self.show()
             case _:
                 raise UsageError(f"{' '.join(words)[:60]!a}: a move such as a3 is needed, or help")
-
-    def _undo(self) -> None:
-        if not {(BLACK, WHITE)[ply % 2] for ply in range(len(self._board.moves))} & {*self._people}:
-            raise UsageError("undo: you have not moved yet")
-        while self._board.undo() is not None and self._board.to_move not in self._people:
-            pass
-        self.show()
 
 
 def play_on_terminal(settings: "PlayConfig") -> None:

@@ -138,7 +138,10 @@ class PlayerFactory:
         # Derived from the name: two players of a kind draw differently, and their order does not matter.
         seed, settings = zlib.crc32(f"{self._seed} {spec.label}".encode()), dict[str, Any](spec.settings)
         if spec.kind == "htp":
-            engine = self._foreign(spec)
+            from hexlit.arena.engine import HtpEngine
+
+            limits = {name: float(value) for name, value in (TIMEOUTS | settings).items()}
+            engine = HtpEngine(spec.source, name=spec.label, **limits)
             return Contestant(spec.label, lambda games: engine, one_game=True)
         try:
             if spec.of_network:
@@ -160,9 +163,3 @@ class PlayerFactory:
         if kind == "solver":
             return baselines.SolverPlayer(self.size, **settings, seed=seed)
         return RandomPlayer(seed) if kind == "random" else baselines.TwoDistancePlayer(**settings, seed=seed)
-
-    def _foreign(self, spec: PlayerSpec) -> Player:
-        from hexlit.arena.engine import HtpEngine
-
-        limits = {name: float(value) for name, value in (TIMEOUTS | dict(spec.settings)).items()}
-        return HtpEngine(spec.source, name=spec.label, **limits)

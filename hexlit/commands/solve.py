@@ -1,7 +1,7 @@
 """`hexlit solve`: the exact winner of a position and every winning move, the map of all openings, or a proof."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,7 +16,7 @@ from hexlit.settings import Settings, number
 if TYPE_CHECKING:  # both compile kernels: imported only for a real position
     from hexlit.arena.position import Position
     from hexlit.hex.board import GameBoard
-    from hexlit.hex.solver import ExactSolver, Solution
+    from hexlit.hex.solver import ExactSolver, Policy, Solution
 
 T = TypeVar("T")
 
@@ -47,6 +47,9 @@ class SolveConfig(Settings):
     """Threads that search together. Null: one for each core."""
     memory: float | None = number(None, "[0.001, 1e6]", unit="GiB")
     """Memory for the table of proofs. Null: 0.25; openings and certificates of 8 rows take half of the free, to 8."""
+    checkpoint: str | None = None
+    """Network that orders the moves of costly positions: a checkpoint, the folder of a run, or such as `hexlit:large`.
+    It changes no answer. Null: a small learned function alone orders them."""
     certificate: str | None = None
     """File for the winner's strategy, which a checker can follow without the solver. Only the winner is searched."""
     json: bool = False
@@ -81,7 +84,13 @@ def solve(settings: SolveConfig) -> None:
     if settings.certificate:
         certify(position, settings, Path(settings.certificate).expanduser())
         return
-    solution = solved_with_progress(position, settings)
+    solver = new_solver(position.size, settings)
+
+    def state() -> tuple[str, float]:
+        settled, moves = solver.progress
+        return f"solving · {settled} of {moves} moves · {solver.nodes:,} nodes", settled / (moves or 1)
+
+    solution = with_progress(lambda: solver.solve(position.cells, position.to_move), state)
     if settings.json:
         print(json.dumps(as_json(position, solution)))
     else:
@@ -124,7 +133,7 @@ def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
     """A solver with the threads and the memory of the settings.
 
     Raises:
-        UsageError: so much memory is not free.
+        UsageError: so much memory is not free, or the checkpoint cannot be read.
     """
     from hexlit.accelerate.host import free_host_bytes, usable_cores
     from hexlit.hex.solver import ExactSolver, Ingredients
@@ -136,7 +145,28 @@ def new_solver(size: int, settings: SolveConfig) -> "ExactSolver":
     if memory is None and (settings.openings or settings.certificate) and size == LARGEST_BOARD:
         memory = min(8.0, free / 2)
     rows = None if memory is None else int(memory * 2**30 / ROW_BYTES)
-    return ExactSolver(size, rows, settings.threads or usable_cores(), Ingredients(stones=not settings.certificate))
+    solver = ExactSolver(size, rows, settings.threads or usable_cores(), Ingredients(stones=not settings.certificate))
+    if settings.checkpoint is not None:
+        solver.policy = network_policy(settings.checkpoint, size)
+    return solver
+
+
+def network_policy(checkpoint: str, size: int) -> "Policy":
+    """The policy of the network of `checkpoint`.
+
+    Raises:
+        UsageError: the checkpoint cannot be read.
+    """
+    import numpy as np
+
+    from hexlit.accelerate.config import AcceleratorConfig
+    from hexlit.commands.players import networks_by_board
+    from hexlit.hex.encoding import encode
+    from hexlit.nets.evaluator import answers
+
+    make, _, knows_swap = networks_by_board(checkpoint, size, AcceleratorConfig())
+    evaluator, mover, actions = make(size, knows_swap(size), 1), np.ones(1, np.int8), size**2 + knows_swap(size)
+    return lambda cells: answers(evaluator.evaluate, encode(cells[None], mover), 1, actions)[0][0, : size**2]
 
 
 def solve_openings(settings: SolveConfig) -> None:
@@ -187,17 +217,6 @@ def with_progress(work: Callable[[], T], state: Callable[[], tuple[str, float]])
     return answer.get()
 
 
-def solved_with_progress(board: "GameBoard | Position", settings: SolveConfig) -> "Solution":
-    """Solve the position; a terminal shows the number of settled moves, and the estimated time left."""
-    solver = new_solver(board.size, settings)
-
-    def state() -> tuple[str, float]:
-        settled, moves = solver.progress
-        return f"solving · {settled} of {moves} moves · {solver.nodes:,} nodes", settled / (moves or 1)
-
-    return with_progress(lambda: solver.solve(board.cells, board.to_move), state)
-
-
 def as_json(board: "GameBoard | Position", solution: "Solution") -> dict[str, object]:
     """The answer as plain values: colours are `black` and `white`, moves are names of cells.
 
@@ -206,20 +225,18 @@ def as_json(board: "GameBoard | Position", solution: "Solution") -> dict[str, ob
     import numpy as np
 
     from hexlit.hex.board import GameBoard
-    from hexlit.hex.notation import format_cell
+    from hexlit.hex.notation import format_moves
 
-    def named(cells: Iterable[int]) -> list[str]:
-        return [format_cell(int(cell), board.size) for cell in cells]
-
-    stones = {name: named(np.flatnonzero(board.cells == colour)) for colour, name in _NAMES.items()}
+    cells = {name: np.flatnonzero(board.cells == colour) for colour, name in _NAMES.items()}
+    shown = {"moves": board.moves} if isinstance(board, GameBoard) else cells
     return {
         "board": board.size,
-        **({"moves": named(board.moves)} if isinstance(board, GameBoard) else stones),
+        **{name: format_moves(moves, board.size).split() for name, moves in shown.items()},
         "to_move": _NAMES[board.to_move],
         "winner": _NAMES[int(solution.winner)],
-        "winning_moves": named(solution.winning_moves),
-        "nodes": int(solution.nodes),
-        "seconds": round(float(solution.seconds), 6),
+        "winning_moves": format_moves(solution.winning_moves, board.size).split(),
+        "nodes": solution.nodes,
+        "seconds": round(solution.seconds, 6),
     }
 
 
@@ -229,16 +246,15 @@ def as_text(board: "GameBoard | Position", solution: "Solution") -> Text:
     from hexlit.reporting.board import SIDES, draw_board
 
     mover, winner = _NAMES[board.to_move].capitalize(), _NAMES[int(solution.winner)].capitalize()
-    winning = [int(move) for move in solution.winning_moves]
-    moves = format_moves(winning, board.size) if winning else f"none, every move of {mover} loses"
+    moves = format_moves(solution.winning_moves, board.size) or f"none, every move of {mover} loses"
     told = [
         f"{SIDES}; * winning move\n",
         f"to move        {mover}",
         f"winner         {winner}, with best play",
         f"winning moves  {moves}",
-        f"effort         {int(solution.nodes):,} nodes, {float(solution.seconds):.3f} s",
+        f"effort         {solution.nodes:,} nodes, {solution.seconds:.3f} s",
     ]
-    return Text("\n").join([draw_board(board.cells, board.size, marks=winning), *map(Text, told)])
+    return Text("\n").join([draw_board(board.cells, board.size, marks=solution.winning_moves), *map(Text, told)])
 
 
 main = command("solve", SolveConfig, solve)

@@ -81,12 +81,7 @@ def stage_of(stones: npt.NDArray[np.int16], fewest: int, most: int) -> npt.NDArr
 
 
 def won_positions(
-    size: int,
-    count: int,
-    seed: int,
-    min_stones: int = 0,
-    node_limit: int | None = None,
-    cache: Path | None = None,
+    size: int, count: int, seed: int, min_stones: int = 0, node_limit: int | None = None, cache: Path | None = None
 ) -> SolvedPositions:
     """Random undecided positions that the side to move wins with best play, with its exact winning moves.
 

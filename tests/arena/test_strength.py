@@ -10,15 +10,7 @@ from hexlit.arena.config import EvaluationConfig, ProofConfig
 from hexlit.arena.players import Judgement, SearchPlayer
 from hexlit.arena.positions import game_positions
 from hexlit.arena.ratings import macs_to_perfect
-from hexlit.arena.strength import (
-    SHOWN_MISTAKES,
-    SOLVED_SIZES,
-    Figures,
-    Strength,
-    mistakes,
-    opening_values,
-    proof_of,
-)
+from hexlit.arena.strength import SHOWN_MISTAKES, SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 from tests.arena.oracle import Oracle

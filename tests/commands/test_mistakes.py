@@ -97,10 +97,7 @@ MISTAKES = [
     ("strength checkpoint=x simulations=[]", "simulations=[]"),
     ("strength checkpoint=NET json=true markdown=true", "json=true markdown=true: choose one of them"),
     ("strength checkpoint=NET board=9", "board=9: positions are solved on boards of 3 to 8"),
-    (
-        "strength checkpoint=NET board=8 what=perfect",
-        "board=8: what=perfect needs 3 rows or more",
-    ),
+    ("strength checkpoint=NET board=8 what=perfect", "board=8: what=perfect needs 3 rows or more"),
     ("train board=9 evaluation.perfect_pairs=5", "evaluation.perfect_pairs=5: needs a board of 3 to 7 rows, not of 9"),
     ("strength checkpoint=NET output=/dev/null/x", "/dev/null/x: no run can be kept here"),
     ("strength checkpoint=NET what=search where=ray", "where=ray: what=search measures the speed of this machine"),

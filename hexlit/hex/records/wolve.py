@@ -8,15 +8,7 @@ from collections.abc import Iterable, Iterator
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.records.game import (
-    RESIGN,
-    Place,
-    RecordedGame,
-    RecordedMove,
-    RecordError,
-    read_lines,
-    told_by_moves,
-)
+from hexlit.hex.records.game import RESIGN, Place, RecordedGame, RecordedMove, RecordError, read_lines, told_by_moves
 
 SIZE = 10
 OPENING = 2

@@ -8,6 +8,6 @@ that cannot help, `order` sorts the others. `strategy` tells connections as clai
 
 from hexlit.hex.solver.first_moves import FirstMoves
 from hexlit.hex.solver.proof import Ingredients
-from hexlit.hex.solver.solver import ExactSolver, Solution, UnsolvedError
+from hexlit.hex.solver.solver import ExactSolver, Policy, Solution, UnsolvedError
 
-__all__ = ["ExactSolver", "FirstMoves", "Ingredients", "Solution", "UnsolvedError"]
+__all__ = ["ExactSolver", "FirstMoves", "Ingredients", "Policy", "Solution", "UnsolvedError"]

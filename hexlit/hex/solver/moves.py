@@ -5,14 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.hex.solver.bitboard import (
-    NOT_FIRST_COLUMN,
-    NOT_LAST_COLUMN,
-    STRIDE,
-    ZERO,
-    full_board,
-    lowest,
-)
+from hexlit.hex.solver.bitboard import NOT_FIRST_COLUMN, NOT_LAST_COLUMN, STRIDE, ZERO, full_board, lowest
 
 # The ring around a cell, in order: direction d and d + 1 are adjacent, d and d + 3 opposite.
 _EAST, _NORTH_EAST, _NORTH, _WEST, _SOUTH_WEST = 0, 1, 2, 3, 4
@@ -65,14 +58,7 @@ def _opposite(direction: int) -> int:
 @inline
 def _ring(cells: np.uint64) -> Ring:
     """The cells whose neighbour in each direction is one of `cells`."""
-    return (
-        _step(cells, 3),
-        _step(cells, 4),
-        _step(cells, 5),
-        _step(cells, 0),
-        _step(cells, 1),
-        _step(cells, 2),
-    )
+    return (_step(cells, 3), _step(cells, 4), _step(cells, 5), _step(cells, 0), _step(cells, 1), _step(cells, 2))
 
 
 @uncounted_device_function

@@ -41,6 +41,10 @@ _OWN_SIDE, _OTHER_SIDE = _CELLS, _CELLS + 1  # beyond the edges; a corner counts
 _COLOURS = 3  # empty, the mover's, the opponent's
 _LEVELS = 6  # of a detour
 _STEPS = 4  # of a distance
+_LESS = 2.5  # taken from the score of a move that is not likely by the prior, and again if it is not even possible
+
+Prior = tuple[np.uint64, np.uint64]
+"""The likely moves of a position, and all that are possible."""
 
 TUPLES = (
     *(_COLOURS**6, _COLOURS**6),  # colours of the neighbours, and of the ends of the bridges
@@ -204,25 +208,22 @@ def _describe(cell: int, number: int, o: Ordering) -> None:
 
 
 @uncounted_kernel
-def order(own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint64, learned: bool, o: Ordering) -> int:
+def order(own: np.uint64, opp: np.uint64, empty: np.uint64, candidates: np.uint64, prior: Prior, o: Ordering) -> int:
     """Write the cells of `candidates` to `o.moves`, the best first, and return their number.
 
-    Without `learned` the sum of the four distances decides.
+    Moves that are not likely by the prior have lower scores, and those that are not even possible still lower ones.
     """
     number = describe(own, opp, empty, candidates, o)
     moves, scores = o.moves, o.scores
     for n in range(number):
         move, score = moves[n], np.float32(0)
-        if learned:
-            for unit in range(UNITS):
-                total = o.bias[unit]
-                for i in range(len(TUPLES)):
-                    total += o.rows[o.first[i] + o.tuples[n, i], unit]
-                score += max(total, np.float32(0)) * o.output[unit]
-        else:
-            cell = index(move)
-            for side in range(4):
-                score -= o.distance[side, cell]
+        for unit in range(UNITS):
+            total = o.bias[unit]
+            for i in range(len(TUPLES)):
+                total += o.rows[o.first[i] + o.tuples[n, i], unit]
+            score += max(total, np.float32(0)) * o.output[unit]
+        for cells in prior:
+            score -= np.float32(0 if move & cells else _LESS)
         i = n
         while i > 0 and scores[i - 1] < score:
             scores[i], moves[i] = scores[i - 1], moves[i - 1]

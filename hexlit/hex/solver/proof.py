@@ -1,7 +1,8 @@
 """Proving the value of a Hex position: depth-first proof-number search with carriers.
 
 This is df-pn (Nagai 2002) in the form of Arneson, Hayward and Henderson ("Solving Hex: beyond humans", 2010) for Hex.
-The most proving position is searched next, few replies at a time (*widening*). Virtual connections end most branches.
+The most proving position is searched next, few replies at a time (*widening*). The choice between them is by disproof
+numbers, which count the more, the lower a move's score is. Virtual connections end most branches.
 Every result comes with its *carrier*, the empty cells that the winner's strategy uses. When a move is refuted, every
 move outside the refutation's carrier is refuted, too. So the moves still to be tried, the *must-play* region, shrink to
 its cells (Hayward et al., "Solving 7×7 Hex: Virtual connections and game-state reduction", 2003). Once none is left the
@@ -17,6 +18,9 @@ Threads search the same position with one table. Each sees the paths of the othe
 are searching where others are about as good, and leaves a position that another has solved, as in Pawlewicz and
 Hayward, "Scalable parallel DFPN search" (2013).
 
+The order of the moves may also follow a *prior*, the policy of a network. A search asks for that of a position once it
+has cost some nodes, and ends; its caller stores the prior in the table, and begins again.
+
 Boards are words as in `hexlit.hex.solver.bitboard`, always in the mover's frame: `own` connects top to bottom, and the
 position after a move is seen with row and column exchanged.
 """
@@ -30,7 +34,7 @@ from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, lowest, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
 from hexlit.hex.solver.moves import Edges, edges, fill_in, inferior_moves
-from hexlit.hex.solver.order import Ordering, new_ordering, order
+from hexlit.hex.solver.order import Ordering, Prior, new_ordering, order
 from hexlit.hex.solver.table import (
     INFINITE,
     LOST,
@@ -39,9 +43,11 @@ from hexlit.hex.solver.table import (
     Knowledge,
     ProofTable,
     cost_of,
+    find,
     keep,
     look_up,
     solved,
+    store,
 )
 
 _READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves are to be searched
@@ -53,6 +59,8 @@ _FIRST_MOVES = 1  # searched at once, besides a share of the others
 _SHARE_OF_MOVES = 0.25
 _KEPT_AWAY = 1.0  # share that each thread which searches a move adds to its disproof number for the others
 _SLACK = 0.1  # a move is left when its disproof number passes that of the next best by this share
+_BIAS, _BIAS_WITH_PRIOR = 0.1, 0.3  # shares that each point of score less adds to a move's disproof number
+_COSTLY = 1_000  # nodes of a position before a prior is asked for
 
 
 class Ingredients(NamedTuple):
@@ -70,8 +78,6 @@ class Ingredients(NamedTuple):
     """A refutation also refutes the moves outside its carrier."""
     widening: bool = True
     """The best moves are searched first, not all at once."""
-    learned_order: bool = True
-    """The moves are ordered by learned weights, not only by their distances from the edges."""
     stones: bool = True
     """A carrier that won with the same stones wins again wherever its cells are free."""
 
@@ -103,6 +109,7 @@ MOVE = np.dtype(
         ("opp_captured", np.uint64),
         ("phi", np.int64),  # of the position after it
         ("delta", np.int64),
+        ("factor", np.float64),  # of delta in the choice of a move; 1 for the best score
         ("refuted", np.bool_),
     ]
 )
@@ -125,32 +132,31 @@ class Work(NamedTuple):
     move: Any  # MOVE [65, 64]
     ordering: Ordering
     nodes: npt.NDArray[np.int64]  # [2]: positions judged so far, and the number at which the search gives up
+    asked: Words  # [3]: 0 without priors, 1 with them, 2 if the search asks for that of a position; and its words
 
 
 def new_works(size: int, table: ProofTable, use: Ingredients, threads: int) -> list[Work]:
     """The room of each thread to search boards of `size` with one `table`."""
     paths, left = np.zeros((threads, _MOST_CELLS + 2, 2), np.uint64), np.full(threads, NO_PLY, np.int64)
-    return [_new_work(size, table, use, paths, left, thread) for thread in range(threads)]
-
-
-def _new_work(
-    size: int, table: ProofTable, use: Ingredients, paths: Words, left: npt.NDArray[np.int64], thread: int
-) -> Work:
-    return Work(
-        size=size,
-        edges=edges(size),
-        spare=np.uint64((STRIDE + 1) * (STRIDE - size)),
-        use=use,
-        table=table,
-        paths=paths,
-        left=left,
-        thread=thread,
-        connections=new_connections(size),
-        frame=np.zeros(_MOST_CELLS + 1, FRAME),
-        move=np.zeros((_MOST_CELLS + 1, _MOST_CELLS), MOVE),
-        ordering=new_ordering(size),
-        nodes=np.zeros(2, np.int64),
-    )
+    return [
+        Work(
+            size=size,
+            edges=edges(size),
+            spare=np.uint64((STRIDE + 1) * (STRIDE - size)),
+            use=use,
+            table=table,
+            paths=paths,
+            left=left,
+            thread=thread,
+            connections=new_connections(size),
+            frame=np.zeros(_MOST_CELLS + 1, FRAME),
+            move=np.zeros((_MOST_CELLS + 1, _MOST_CELLS), MOVE),
+            ordering=new_ordering(size),
+            nodes=np.zeros(2, np.int64),
+            asked=np.zeros(3, np.uint64),
+        )
+        for thread in range(threads)
+    ]
 
 
 @inline
@@ -211,14 +217,23 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
         keep(w.table, own, opp, w.spare, known, 1, w.use.stones)
     if known.phi >= most_phi or known.delta >= most_delta:
         return known
+    empty = w.edges.board & ~(own | opp)
+    prior, bias = (empty, empty), _BIAS
+    if w.asked[0] and cost_of(w.table.positions, own, opp, w.spare) >= _COSTLY:
+        answered, answer = find(w.table.positions, own | opp, w.edges.board & ~own, w.spare)
+        if not answered:
+            w.asked[0], w.asked[1], w.asked[2], w.nodes[1] = 2, own, opp, 0
+            return known
+        prior, bias = (answer.cells, answer.proof), _BIAS_WITH_PRIOR
     frame = w.frame[ply]
     frame.own, frame.opp, frame.must, frame.proof = own, opp, must, proof | replies
     frame.most_phi, frame.most_delta, frame.start = most_phi, most_delta, start
     w.paths[w.thread, ply, 0], w.paths[w.thread, ply, 1] = own, opp
-    empty = w.edges.board & ~(own | opp)
-    frame.moves = order(own, opp, empty, must & ~needless, w.use.learned_order, w.ordering)
+    frame.moves = order(own, opp, empty, must & ~needless, prior, w.ordering)
+    moves, scores = w.ordering.moves, w.ordering.scores
     for i in range(frame.moves):
-        w.move[ply, i].cell, w.move[ply, i].refuted = w.ordering.moves[i], False
+        move = w.move[ply, i]
+        move.cell, move.refuted, move.factor = moves[i], False, 1 + bias * (scores[0] - scores[i])
     frame.chosen = -1
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
 
@@ -313,8 +328,9 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
         total += move.phi
         least = min(least, move.delta)
         cost = move.delta
-        if shared and cost < frame.most_phi:  # one that can still be searched stays so
-            busy = _others_at(w.paths, w.thread, ply + 1, move.own, move.opp)
+        if cost < frame.most_phi:  # one that can still be searched stays so
+            busy = _others_at(w.paths, w.thread, ply + 1, move.own, move.opp) if shared else 0
+            cost = int(cost * move.factor)
             cost = min(cost + busy * (1 + int(_KEPT_AWAY * cost)), frame.most_phi - 1)
         if best < 0 or cost < first:
             best, first, second = i, cost, first
@@ -327,8 +343,9 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
     if least >= frame.most_phi or total >= frame.most_delta or w.nodes[0] >= w.nodes[1] or w.left[w.thread] < ply:
         return Knowledge(UNSOLVED, least, total, frame.must, frame.proof), 0, 0
     frame.chosen = best
-    most_phi = min(frame.most_delta - total + w.move[ply, best].phi, INFINITE)
-    most_delta = min(frame.most_phi, second + 1 + int(_SLACK * second))
+    move = w.move[ply, best]
+    most_phi, second = min(frame.most_delta - total + move.phi, INFINITE), int(second / move.factor)
+    most_delta = min(frame.most_phi, max(second + int(_SLACK * second), move.delta) + 1)
     return Knowledge(_READY, 1, 1, ZERO, ZERO), most_phi, most_delta
 
 
@@ -368,6 +385,15 @@ def prove(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
         else:
             captured = own_captured if known.state == WON else opp_captured
             return Knowledge(known.state, 0, 0, known.cells | captured, known.proof)
+
+
+def store_prior(prior: Prior, w: Work) -> None:
+    """Store the prior of the position that a search has asked for, in a row that no position has.
+
+    It is the row of a full board, or of one on which both sides have the same cells.
+    """
+    _, own, opp = w.asked
+    store(w.table.positions, own | opp, w.edges.board & ~own, w.spare, Knowledge(UNSOLVED, 1, 1, *prior), _COSTLY)
 
 
 @uncounted_kernel

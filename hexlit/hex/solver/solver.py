@@ -1,6 +1,7 @@
 """Entry to the exact solver, for positions in the absolute frame."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, lowest, pack, transpose, unpack
-from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove
+from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove, store_prior
 from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Knowledge, ProofTable, copy, dearest, new_table
 from hexlit.settings import check_numbers
 
@@ -25,6 +26,10 @@ _FIRST_ROWS = 1 << 12
 _TABLE_GROWTH = 4
 """A table begins small and grows this many times when half of it may be in use: fresh memory costs time, too."""
 _UNLIMITED = np.iinfo(np.int64).max
+_SHARES = 0.4, 0.05  # of the best move's probability, that a move must have to be likely, and to be possible
+
+Policy = Callable[[npt.NDArray[np.int8]], npt.NDArray[np.float32]]
+"""A position int8 `[size*size]` in the mover's frame, +1 the mover -> probabilities of the moves `[size*size]`."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,8 @@ class Solution:
     """The exact value of a position."""
 
     winner: int  # +1 Black (top-bottom), -1 White (left-right)
-    winning_moves: tuple[
-        int, ...
-    ]  # every winning cell of the side to move, ascending; empty when it loses or all is over
+    winning_moves: tuple[int, ...]
+    """Every winning cell of the side to move, ascending; empty when it loses or all is over."""
     nodes: int  # positions judged by their virtual connections
     seconds: float  # wall-clock time
 
@@ -60,6 +64,8 @@ class ExactSolver:
         """Moves settled, and moves in all, in the latest or present call of `solve`."""
         self.alone = 4_000
         """Nodes of one thread before the others join in: most positions need no more."""
+        self.policy: Policy | None = None
+        """Of a network, asked for costly positions. It decides what is tried first, never what is true."""
         self._most_rows = _ROWS.get(size, 1 << 22) if rows is None else rows // 4 * 4
         self._stored = 0  # positions judged in all calls: at least the rows of the table that are in use
         self._before = 0  # positions judged in this call, up to the present search
@@ -235,13 +241,13 @@ class ExactSolver:
             for work in self._works:
                 work.nodes[:] = 0, -(-left // len(works))
                 work.left[work.thread] = NO_PLY
+                work.asked[:] = self.policy is not None, 0, 0
             if self._node_limit == 0:
                 self._limit(0)  # `stop` was called in between
 
             def search(first: int, _: int, works: list[Work] = works) -> Knowledge:
                 known = prove(own, opp, works[first])
-                if known.state != UNSOLVED:
-                    self._limit(0)
+                self._limit(0)
                 return known._replace(cells=np.uint64(known.cells), proof=np.uint64(known.proof))
 
             results = over_slices(search, len(works), len(works))
@@ -252,6 +258,12 @@ class ExactSolver:
             if self.nodes >= self._node_limit:
                 raise UnsolvedError(f"unsolved after {self.nodes} nodes")
             alone = False
+            for work in works:
+                if self.policy and work.asked[0] == 2:
+                    mine, theirs = (unpack(int(word), self.size).astype(np.int8) for word in work.asked[1:])
+                    moves = self.policy(mine - theirs)
+                    likely, possible = (pack(moves >= share * moves.max(), self.size) for share in _SHARES)
+                    store_prior((likely, possible), work)
             if rows < self._most_rows and self._stored >= rows // 2:
                 self._grow(self._works[0].table, rows)
 

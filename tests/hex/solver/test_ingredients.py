@@ -122,7 +122,7 @@ def test_without_an_ingredient_the_answers_are_the_same(without: str) -> None:
 
 
 def test_any_ingredients_together_give_the_winning_moves_of_brute_force() -> None:
-    """All 64 choices on 3×3, with any numbers of stones."""
+    """All choices on 3×3, with any numbers of stones."""
     rng = np.random.default_rng(7)
     boards = [np.zeros(9, np.int8), *(rng.choice([-1, 0, 0, 0, 1], 9).astype(np.int8) for _ in range(30))]
     for use in product((True, False), repeat=len(Ingredients._fields)):
