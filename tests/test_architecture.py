@@ -75,7 +75,7 @@ CODE_LINES = {
     "commands": 3400,
     "tuning": 2599,
     "reporting": 2600,
-    "hex": 3788,
+    "hex": 3789,
     "selfplay": 2406,
     "tasks": 2268,
     "arena": 2507,

@@ -152,9 +152,9 @@ class SearchPlayer(NetworkPlayer):
 def drawn_actions(
     cells: NDArray[np.int8], policy: NDArray[np.float32], temperature: float, seed: int
 ) -> NDArray[np.int64]:
-    """Actions `[B]` drawn from policy^(1 / `temperature`), `[B, A]`; at 0 the likeliest.
+    """Actions int64 `[B]` drawn from policy^(1 / `temperature`), float32 `[B, A]`; at 0 the likeliest.
 
-    A draw depends on `seed` and the position, `cells` `[B, size*size]`.
+    A draw depends on `seed` and the position, `cells` int8 `[B, size*size]`.
     """
     scores: NDArray[np.floating] = policy
     if temperature > 0:  # the largest of log p - T log e, e exponential, is a draw from p^(1/T)

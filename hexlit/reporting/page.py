@@ -165,6 +165,7 @@ class Chart:
     may_be_log: bool = False
     """Whether values far apart get a logarithmic axis: right for losses, not for shares."""
     log_x: bool = False
+    """Whether the horizontal axis is logarithmic."""
     share: bool = False
     """Whether the values are shares of one."""
     dots: bool = False

@@ -229,7 +229,7 @@ class ExactSolver:
 
     def prove(self, own: np.uint64, opp: np.uint64) -> Knowledge:
         """Knowledge of a position, `own` the mover's words, within the present node limit; the table may grow."""
-        alone = True
+        alone, idle = True, 0
         while True:
             rows, judged = len(self._works[0].table.positions), self.nodes
             left = max(rows // 2 - self._stored, 0) if rows < self._most_rows else _UNLIMITED
@@ -241,7 +241,8 @@ class ExactSolver:
             for work in self._works:
                 work.nodes[:] = 0, -(-left // len(works))
                 work.left[work.thread] = NO_PLY
-                work.asked[:] = self.policy is not None, 0, 0
+                # Priors that push each other out of a full table would be asked for again and again: then none is.
+                work.asked[:] = self.policy is not None and idle <= self.size**2, 0, 0
             if self._node_limit == 0:
                 self._limit(0)  # `stop` was called in between
 
@@ -252,6 +253,7 @@ class ExactSolver:
 
             results = over_slices(search, len(works), len(works))
             self._stored += self.nodes - judged
+            idle = idle + 1 if self.nodes == judged else 0  # searches in a row that only asked
             for known in results:
                 if known.state != UNSOLVED:
                     return known

@@ -184,6 +184,13 @@ def test_a_policy_is_asked_for_costly_positions_and_changes_no_answer(threads: i
     assert (0,) * 49 in asked
 
 
+def test_a_search_ends_though_the_table_keeps_no_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hexlit.hex.solver.solver.store_prior", lambda prior, work: None)
+    solver = ExactSolver(6)
+    solver.policy = lambda cells: np.ones(cells.size, np.float32)
+    assert solver.solve(np.zeros(36, np.int8), 1).winning_moves == tuple(np.flatnonzero(solved_openings(6)).tolist())
+
+
 def test_what_a_used_table_holds_changes_no_answer() -> None:
     rng = np.random.default_rng(7)
     used = ExactSolver(7, rows=1 << 18)
