@@ -1,6 +1,7 @@
 """`hexlit train`: a new run of a task, a resumed run, or a trial of a sweep."""
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,9 +37,17 @@ def whole_arguments(argv: list[str]) -> list[str]:
         folder = resumed_folder(argv)
         if folder is not None and flags_and_overrides(argv)[0].multirun:
             raise UsageError(f"resume={folder}: leave --multirun out; sweep.resume=true continues a sweep")
-        argv = [*resumed_arguments(best_arguments(argv)), *folder_arguments()]
+        argv = [*resumed_arguments(best_arguments(boards_in_turn(argv))), *folder_arguments()]
     tasks.register(argv)
     return argv
+
+
+def boards_in_turn(argv: list[str]) -> list[str]:
+    """`argv` with `board=[5,6,7]` written out: the last board, after smaller ones."""
+    listed = [argument for argument in argv if re.fullmatch(r"board=\[\d+(,\d+)+\]", argument)]
+    boards = [words.removeprefix("board=[").removesuffix("]").rpartition(",") for words in listed]
+    own = [argument for argument in argv if argument not in listed]
+    return own + [word for first, _, last in boards for word in (f"board={last}", f"selfplay.smaller_boards=[{first}]")]
 
 
 def best_arguments(argv: list[str]) -> list[str]:

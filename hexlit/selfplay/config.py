@@ -1,5 +1,7 @@
 """Settings of self-play."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexlit.cluster.config import PLACES
@@ -74,7 +76,10 @@ class SelfPlayConfig(Settings, section="selfplay"):
     smaller_boards: list[int] = number([], BOARDS)
     """Smaller boards to play and learn on first, in this order. The run is measured on `board` alone."""
     smaller_epochs: int = number(16, "[1, inf)")
-    """Epochs on each of them at the beginning."""
+    """Most epochs on each of them at the beginning."""
+    smaller_mark: float = number(0.0, "[0, 1]")
+    """The next board comes before that, once the searched values of an epoch's games foretell their results with a Brier
+    score of at most this. 0: all epochs."""
     smaller_share: float = number(0.0, "[0, 1)")
     """Share of the later epochs that belong to them in turn, so that the network keeps playing on all."""
     ahead: bool | None = None
@@ -102,12 +107,18 @@ class SelfPlayConfig(Settings, section="selfplay"):
             if broken:
                 raise UsageError(f"selfplay.{rule}")
 
-    def board_of(self, epoch: int, board: int) -> int:
-        """Rows of the board of `epoch` in a run on `board`: the smaller ones first, then their share, evenly spread."""
+    def board_of(self, epoch: int, board: int, left: Sequence[int] = ()) -> int:
+        """Rows of the board of `epoch` in a run on `board`: the smaller ones first, then their share, evenly spread.
+
+        `left` are the epochs at whose beginning the first of them were left, if not all by `smaller_epochs`.
+        """
         boards, share = self.smaller_boards, self.smaller_share if self.smaller_boards else 0.0
-        later = epoch - len(boards) * self.smaller_epochs
-        if later < 0:
-            return boards[epoch // self.smaller_epochs]
+        ends = [0, *left]
+        while len(ends) <= len(boards):
+            ends.append(ends[-1] + self.smaller_epochs)
+        if epoch < ends[-1]:
+            return boards[bisect_right(ends, epoch) - 1]
+        later = epoch - ends[-1]
         before = int(later * share)
         return boards[before % len(boards)] if int((later + 1) * share) > before else board
 

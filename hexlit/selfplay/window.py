@@ -179,6 +179,17 @@ def value_targets(records: Sequence[GameRecord], search_share: float, search_dec
     return targets
 
 
+def brier_score(records: Sequence[GameRecord]) -> float:
+    """Mean square of the distance from the searched chance to win to the result, at all `policy_plies`; 1 without any."""
+    counts = [len(record.policy_plies) for record in records]
+    if not sum(counts):
+        return 1.0
+    colour = np.where(np.concatenate([record.policy_plies for record in records]) % 2 == 0, 1, -1)
+    values = np.concatenate([record.values[record.policy_plies] for record in records])
+    result = np.repeat([record.winner for record in records], counts) * colour
+    return float(np.square((values - result) / 2).mean())
+
+
 def _smoothed(record: GameRecord, decay: float) -> NDArray[np.float64]:
     """Means of the searched values from each ply on, for Black, `[T]`."""
     black = np.where(np.arange(len(record.values)) % 2 == 0, record.values, -record.values)

@@ -35,6 +35,28 @@ def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(
 
 
 @pytest.mark.row("G4")
+def test_a_smaller_board_is_left_when_it_reaches_its_mark(tmp_path: Path) -> None:
+    """The run ends before that, and goes on as the uninterrupted one."""
+    config = SelfPlayConfig(smaller_boards=[5, 6], smaller_epochs=3)
+    assert [config.board_of(epoch, 7, [2]) for epoch in range(6)] == [5, 5, 6, 6, 6, 7]
+    assert [config.board_of(epoch, 7, [1, 3]) for epoch in range(4)] == [5, 6, 6, 7]
+    settings = ("board=[2,3,4]", "selfplay.smaller_epochs=3", "trainer.max_epochs=6", *WORKER)
+    late, whole, part = (tmp_path / name for name in ("late", "whole", "part"))
+    for folder in (late, whole, part):
+        folder.mkdir()
+    never = train(late, *settings, "selfplay.smaller_mark=1e-9")
+    assert boards(never) == [2, 2, 2, 3, 3, 3]
+    first = [float(row["selfplay.brier"]) for row in never.table("metrics.csv")][:2]
+    mark, reached = f"selfplay.smaller_mark={min(first)}", 1 + first.index(min(first))
+    run, ended = train(whole, *settings, mark), train(part, *settings, mark, "trainer.max_flops=1")
+    assert boards(run)[: reached + 1] == [2] * reached + [3]
+    assert boards(ended) == [2]
+    train(part, "resume=run", "trainer.max_flops=null", base=())
+    assert boards(ended) == boards(run)
+    assert same_weights(run, ended)
+
+
+@pytest.mark.row("G4")
 def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> None:
     config, total = load_network(mixed.folder / "checkpoints" / "last.ckpt").net.config, 0
     evaluations = [int(row["evaluations"]) for row in mixed.table("phases.csv") if row["phase"] == "selfplay"]

@@ -23,7 +23,7 @@ from hexlit.selfplay.playing import Players
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import ReplayWindow, WindowSettings
+from hexlit.selfplay.window import ReplayWindow, WindowSettings, brier_score
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
@@ -65,7 +65,9 @@ class SelfPlayDataModule(HexDataModule):
         super().__init__()
         self.config = config.selfplay
         self.replay = replay = config.data
-        self.board_of = partial(self.config.board_of, board=config.board)
+        self.left: list[int] = []
+        """Epochs at whose beginning the first of the smaller boards were left, see `selfplay.smaller_mark`."""
+        self.board_of = partial(self.config.board_of, board=config.board, left=self.left)
         self.seed = config.seed
         self.profile = session.profile
         self.clock = session.clock
@@ -92,6 +94,7 @@ class SelfPlayDataModule(HexDataModule):
         self.others = others
         self.totals = dict.fromkeys(COUNTS, 0)
         self._latest = SelfPlayCounts()
+        self._brier = 1.0
         self._behind: list[int] = []
         self._records: list[GameRecord] = []
 
@@ -162,6 +165,7 @@ class SelfPlayDataModule(HexDataModule):
             "games": self.totals["games"],
             "positions": self.totals["positions"],
             "window": len(self.window),
+            "brier": self._brier,
             "moves_a_game": counts.moves / max(1, counts.games),
             "games_per_second": counts.games / max(1e-9, counts.seconds),
             "recalled_share": counts.recalled / max(1, counts.recalled + counts.evaluations),
@@ -182,8 +186,17 @@ class SelfPlayDataModule(HexDataModule):
         self._behind = [epoch - record.network_version for record in records]
         self.totals = {name: total + getattr(counts, name) for name, total in self.totals.items()}
         self.evaluations[self.size] += counts.evaluations
-        self._latest = counts
+        self._latest, self._brier = counts, brier_score(records)
+        self._leave(epoch)
         return counts
+
+    def _leave(self, epoch: int) -> None:
+        """Leave the smaller board of `epoch` if it has reached its mark, with the first round that has not begun."""
+        since = self.left[-1] if self.left else 0
+        if self.config.smaller_mark and len(self.left) < len(self.config.smaller_boards) and epoch >= since:
+            following, last = epoch + max(1, self.players.placement.ahead), since + self.config.smaller_epochs
+            if self._brier <= self.config.smaller_mark or following >= last:
+                self.left.append(min(following, last))
 
     def _past(self, epoch: int) -> PastPositions | None:
         """The positions that the round for `epoch` searches again, from the window; a resumed run finds the same."""
@@ -207,6 +220,7 @@ class SelfPlayDataModule(HexDataModule):
             "window": torch.tensor([game for one in self.windows.values() for game in one.game_ids], dtype=torch.int64),
             "renewed": None if renewed is None else as_tensors(renewed._asdict()),
             "boards": self.evaluations,
+            "left": self.left,
             **self.totals,
         }
 
@@ -224,6 +238,7 @@ class SelfPlayDataModule(HexDataModule):
         for size, window in self.windows.items():
             window.extend(record for record in records if record.size == size)
         self.evaluations |= state_dict["boards"] if "boards" in state_dict else {self.size: state_dict["evaluations"]}
+        self.left[:] = state_dict.get("left", [])
         if state_dict["renewed"] is not None:
             self.window.renew(NewTargets(**as_arrays(state_dict["renewed"])))
 
