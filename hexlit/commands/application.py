@@ -237,8 +237,7 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
     known = [one for one in keys if one.startswith("hydra") == key.startswith("hydra")]
     parent, _, leaf = key.rpartition(".")
     near = [one for one in known if one.rpartition(".")[2] == leaf]
-    near = near or difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-    if near:
+    if near := near or difflib.get_close_matches(key, known, n=1, cutoff=0.75):
         return f"unknown key {key!r}: did you mean {' or '.join(map(repr, near[:3]))}?"
     return f"unknown key {key!r}: the keys are {', '.join(one for one in known if one.rpartition('.')[0] == parent)}"
 

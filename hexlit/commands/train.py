@@ -1,7 +1,6 @@
 """`hexlit train`: a new run of a task, a resumed run, or a trial of a sweep."""
 
 import os
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from hexlit.commands.composing import Composed, flags_and_overrides
 from hexlit.commands.rank_processes import STARTED, folder_arguments, other_ranks
 from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
 from hexlit.errors import UsageError
+from hexlit.selfplay.config import boards_in_turn
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.config import RunOptions
 from hexlit.tuning import plugin
@@ -40,14 +40,6 @@ def whole_arguments(argv: list[str]) -> list[str]:
         argv = [*resumed_arguments(best_arguments(boards_in_turn(argv))), *folder_arguments()]
     tasks.register(argv)
     return argv
-
-
-def boards_in_turn(argv: list[str]) -> list[str]:
-    """`argv` with `board=[5,6,7]` written out: the last board, after smaller ones."""
-    listed = [argument for argument in argv if re.fullmatch(r"board=\[\d+(,\d+)+\]", argument)]
-    boards = [words.removeprefix("board=[").removesuffix("]").rpartition(",") for words in listed]
-    own = [argument for argument in argv if argument not in listed]
-    return own + [word for first, _, last in boards for word in (f"board={last}", f"selfplay.smaller_boards=[{first}]")]
 
 
 def best_arguments(argv: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from hexlit.hex.jit import over_slices, uncounted_kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import AnswerCache, Batch, Evaluator, empty_batch, empty_cache, remember
+from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache
 from hexlit.search.simulate import advance, advance_leaves, begin_all, empty_leaf_queue
 from hexlit.search.tree import NONE, Params, Tree, empty_tree, root_value, with_room
 
@@ -98,12 +98,10 @@ class TreeSearch:
         games: int,
         swap: bool = False,
         rows: int | None = None,
-        cache: AnswerCache | None = None,
     ) -> None:
         """A search on boards of `size` (2 to 19), with or without the swap rule.
 
-        `rows` is the evaluator's batch, if larger than `games` times `config.leaves`. Answers are kept in `cache`,
-        which the caller empties when the evaluator changes; only for `config.leaves` of 1.
+        `rows` is the evaluator's batch, if larger than `games` times `config.leaves`.
         """
         if not 2 <= size <= LARGEST_BOARD:
             raise UsageError(f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
@@ -120,8 +118,7 @@ class TreeSearch:
         self.batch: Batch = empty_batch(self.rows, size, self.actions)
         self.roots: Stones = empty_stones(games, size)
         self._walk = empty_stones(games, size)
-        # Without a cache of the caller, the next call may come with another evaluator.
-        self._cache = empty_cache(0, self.actions) if cache is None else cache
+        self._cache = empty_cache(0, self.actions)  # none: the next call may come with another evaluator
 
     def run(
         self,
@@ -239,8 +236,6 @@ class TreeSearch:
         """Let `evaluator` evaluate the positions that wait in `batch`."""
         self.evaluator_calls += 1
         evaluator.evaluate(*self.batch)
-        if self._cache.keys.size:
-            remember(self._cache, *self.batch)
 
 
 def check_answers(tree: Tree) -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +34,6 @@ from hexlit.selfplay.play import (
     restart_searches,
     start_game,
 )
-from hexlit.selfplay.reanalysis import NewTargets, PastPositions, PastSearch
 
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
@@ -142,8 +140,6 @@ class SelfPlayCounts:
     """Games that were continued although a player would have resigned."""
     false_resigns: int = 0
     """Those of them that this player won after all."""
-    renewed: int = 0
-    """Positions of earlier games that were searched again."""
 
     def add(self, record: GameRecord) -> None:
         """Count the game of `record`."""
@@ -266,16 +262,6 @@ class SelfPlay:
         counts.seconds = time.perf_counter() - start
         return counts
 
-    def search_again(self, evaluator: Evaluator, past: PastPositions, counts: SelfPlayCounts) -> NewTargets:
-        """New targets for `past`, counted in `counts`; right after `play`, by the same `evaluator`."""
-        start = time.perf_counter()
-        targets, evaluations, network_seconds = self._past_search.run(evaluator, past)
-        counts.renewed += len(targets.ply)
-        counts.evaluations += evaluations
-        counts.network_seconds += network_seconds
-        counts.seconds += time.perf_counter() - start
-        return targets
-
     def snapshot(self) -> Snapshot:
         """The games in progress as arrays for `restore`, without the searches under way."""
         state = self._state
@@ -300,12 +286,6 @@ class SelfPlay:
     def _full(self) -> NDArray[np.bool_]:
         """The moves of the games in progress that were searched in full, `[G, T]`."""
         return self.settings.searched_in_full(self._state.simulations, self._state.slot["ply"])
-
-    @cached_property
-    def _past_search(self) -> PastSearch:
-        """The search of past positions, made on first use: its trees take the memory of a group of games."""
-        own = self.settings
-        return PastSearch(own.search, self._rules, size=own.size, swap=own.swap, rows=self._rows, cache=self._cache)
 
     def _group(self, own: slice) -> _Group:
         return _Group(

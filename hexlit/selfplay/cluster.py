@@ -35,29 +35,34 @@ class SharePlayerMaker:
 
     def __call__(self) -> Callable[..., tuple[list[GameRecord], SelfPlayCounts, Snapshot]]:
         """Make the evaluator and compile the kernels; one process of a host compiles, the others wait and load."""
-        settings, host = self.place.settings, self.place.make_host()
+        settings, hosts = self.place.settings, {self.place.settings.size: self.place.make_host()}
         with nullcontext() if is_compiled(_KERNELS) else alone(cache_folder() / "actors.lock"):
             compile_play(settings)
             mark_compiled(_KERNELS)
 
         def play(
-            weights: Any, part: int, start: Snapshot, positions: int, network_version: int, seconds: float | None
+            weights: Any, part: int, size: int, start: Snapshot, positions: int, version: int, seconds: float | None
         ) -> tuple[list[GameRecord], SelfPlayCounts, Snapshot]:
-            """The share of `part` from `start`: games that ended, counts, and the games that go on.
+            """The share of `part` from `start` on a board of `size`: games that ended, counts, and the games that go on.
 
-            Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline.
+            Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline. Names of the games on a
+            smaller board begin with its rows.
             """
-            games = SelfPlay(replace(settings, part=part))
-            games.restore(start)
+            place, board = (self.place, "") if size == settings.size else (self.place.on(size), f"{size}/")
+            host = hosts[size] = hosts.get(size) or place.make_host()
+            games = SelfPlay(replace(place.settings, part=part))
+            names = [name for name in start if name.rpartition("/")[0] == board[:-1]]
+            if names:
+                games.restore({name.removeprefix(board): start[name] for name in names})
             records: list[GameRecord] = []
             counts = games.play(
                 host.refreshed(weights),
                 positions=positions,
-                network_version=network_version,
+                network_version=version,
                 on_games=lambda ended, _: records.extend(ended),
                 deadline=None if seconds is None else time.monotonic() + seconds,
             )
-            return records, counts, games.snapshot()
+            return records, counts, start | {board + name: array for name, array in games.snapshot().items()}
 
         return play
 
@@ -148,8 +153,8 @@ class RayPlayers:
         try:
             positions = share_of(request.positions, own.games, part, own.parts)
             seconds = None if request.deadline is None else request.deadline - time.monotonic()
-            start, version = self._games[part], request.network_version
-            job = self._tasks.submit(current.weights, part, start, positions, version, seconds)
+            what = request.size or own.size, self._games[part], positions, request.network_version, seconds
+            job = self._tasks.submit(current.weights, part, *what)
             records, counts, after = self._tasks.result(job)
             with self._lock:
                 self._games[part] = current.after[part] = after

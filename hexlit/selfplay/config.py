@@ -1,5 +1,6 @@
 """Settings of self-play."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,17 +70,13 @@ class SelfPlayConfig(Settings, section="selfplay"):
     on each of the others."""
     where: str = one_of(PLACES, "here")
     """`here` (on this machine) or `ray` (on the machines of a Ray cluster, see the section `ray`)."""
-    reanalyse_share: float = number(0.0, "[0, 1)")
-    """Share of `positions` that are not new, but positions of the window's games searched again in full with the newest
-    network. Their policies and searched values are renewed, the results stay (MuZero Reanalyze). While the window has
-    fewer positions, more are new. Fewer games come in, so the same `data.window` reaches back further."""
     smaller_boards: list[int] = number([], BOARDS)
     """Smaller boards to play and learn on first, in this order. The run is measured on `board` alone."""
     smaller_epochs: int = number(16, "[1, inf)")
     """Most epochs on each of them at the beginning."""
     smaller_mark: float = number(0.0, "[0, 1]")
-    """The next board comes before that, once the searched values of an epoch's games foretell their results with a Brier
-    score of at most this. 0: all epochs."""
+    """The next board comes earlier, once the searched values of an epoch's games foretell their results with a Brier
+    score of at most this. 0: never."""
     smaller_share: float = number(0.0, "[0, 1)")
     """Share of the later epochs that belong to them in turn, so that the network keeps playing on all."""
     ahead: bool | None = None
@@ -91,17 +88,12 @@ class SelfPlayConfig(Settings, section="selfplay"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ray, none, behind = self.where == "ray", self.workers == 0, self.versions_behind > 1
-        again, versions = f"reanalyse_share={self.reanalyse_share}", f"versions_behind={self.versions_behind}"
+        ray, none, versions = self.where == "ray", self.workers == 0, f"versions_behind={self.versions_behind}"
         rules = {
             "workers=0: Ray plays in shares; set 1 or more, or selfplay.where=here": ray and none,
             "ahead=true: needs processes that play; set selfplay.workers to 1 or more": self.ahead and none,
             "devices=others: needs processes on this machine": self.devices == "others" and (ray or none),
-            f"{again}: positions are searched again on this machine alone": self.reanalyse_share and ray,
-            f"{again}: self-play is one epoch ahead at most, not {versions}": self.reanalyse_share and behind,
-            f"smaller_boards={self.smaller_boards}: they are played on this machine": self.smaller_boards and ray,
-            f"smaller_boards={self.smaller_boards}: not with {again}": self.smaller_boards and self.reanalyse_share,
-            f"{versions}: no effect with selfplay.ahead=false": behind and self.ahead is False,
+            f"{versions}: no effect with selfplay.ahead=false": self.versions_behind > 1 and self.ahead is False,
         }
         for rule, broken in rules.items():
             if broken:
@@ -127,3 +119,11 @@ def check_search(search: SearchConfig) -> None:
     """Raise `UsageError` for a search that self-play cannot run."""
     if search.leaves > 1:
         raise UsageError(f"search.leaves={search.leaves}: self-play searches its games leaf by leaf; leave it out")
+
+
+def boards_in_turn(argv: list[str]) -> list[str]:
+    """`argv` with `board=[5,6,7]` written out: the last board, after smaller ones."""
+    listed = [argument for argument in argv if re.fullmatch(r"board=\[\d+(,\d+)+\]", argument)]
+    boards = [words.removeprefix("board=[").removesuffix("]").rpartition(",") for words in listed]
+    own = [argument for argument in argv if argument not in listed]
+    return own + [word for first, _, last in boards for word in (f"board={last}", f"selfplay.smaller_boards=[{first}]")]

@@ -24,7 +24,6 @@ from hexlit.hex.jit import is_compiled
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts, Snapshot, share_of
-from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 
 NICENESS = 5
 """Niceness of worker processes: the training beside them, which they would wait for, should find its cores free."""
@@ -41,7 +40,7 @@ class NetworkHost(Protocol):
 
 
 def unheard(*news: Any) -> None:
-    """Takes games or targets that nobody waits for."""
+    """Takes games that nobody waits for."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,6 @@ class RoundRequest:
     """Time on `time.monotonic()`, which all processes of a machine share, when the round is cut short. None: never."""
     size: int | None = None
     """Rows of the board. None: the player's own."""
-    past: PastPositions | None = None
-    """Positions to be searched again."""
-    on_targets: Callable[[NewTargets], None] = unheard
-    """Gets the new targets of `past`, in any order."""
 
 
 class RoundResult(NamedTuple):
@@ -105,10 +100,7 @@ class SelfPlayer(Protocol):
         """Compile or load the kernels of play."""
 
     def play(self, request: RoundRequest) -> SelfPlayCounts:
-        """Play until the games that ended hold this player's share of the positions; see `SelfPlay.play`.
-
-        Then search this player's share of the past positions again, unless the deadline is over.
-        """
+        """Play until the games that ended hold this player's share of the positions; see `SelfPlay.play`."""
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
         """As `play`, for the games after the round begun before; the functions of `request` run in another thread."""
@@ -128,11 +120,7 @@ class SelfPlayer(Protocol):
 
 def compile_play(settings: GamesSettings) -> None:
     """Compile or load the kernels of play with `settings`, by a game of its own."""
-    games: list[GameRecord] = []
-    actor = SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1))
-    counts = actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
-    if settings.config.reanalyse_share and (past := chosen_positions(games, 1, seed=0, round=0)) is not None:
-        actor.search_again(UniformEvaluator(), past, counts)
+    SelfPlay(replace(settings, games=1, groups=1, part=0, parts=1)).play(UniformEvaluator(), positions=1)
 
 
 class LocalPlayer:
@@ -158,17 +146,13 @@ class LocalPlayer:
         if request.size not in (None, self._settings.size):
             return self._on(request.size).play(replace(request, size=None))
         evaluator, own = self._host.refreshed(request.weights), self._settings
-        counts = self.games.play(
+        return self.games.play(
             evaluator,
             positions=share_of(request.positions, own.games, own.part, own.parts),
             network_version=request.network_version,
             on_games=request.on_games,
             deadline=request.deadline,
         )
-        again = None if request.past is None else request.past.part(own.part, own.parts)
-        if again is not None and len(again.ply) and (request.deadline is None or time.monotonic() < request.deadline):
-            request.on_targets(self.games.search_again(evaluator, again, counts))
-        return counts
 
     def start_async(self, request: RoundRequest) -> Future[RoundResult]:
         """The settings refuse to be ahead without other processes."""
@@ -234,15 +218,12 @@ class WorkerPlayers:
         start = time.perf_counter()
         workers = {connection: worker for worker, connection in enumerate(self._connections)}
         for worker in workers.values():
-            self._send(worker, "play", replace(request, on_games=unheard, on_targets=unheard))
+            self._send(worker, "play", replace(request, on_games=unheard))
         counts = [SelfPlayCounts() for _ in workers]
         while workers:
             for ready in wait(list(workers)):
                 worker = workers[cast("Connection", ready)]
                 news = self._receive(worker)
-                if isinstance(news, NewTargets):
-                    request.on_targets(news)
-                    continue
                 if isinstance(news, SelfPlayCounts):
                     del workers[cast("Connection", ready)]
                     news = [], news
@@ -319,7 +300,7 @@ def _work(connection: Connection, place: PlayerSettings) -> None:
             method, *arguments = connection.recv()
             if method == "play":
                 on_games = lambda records, counts: connection.send((records, counts))  # noqa: E731
-                arguments = [replace(arguments[0], on_games=on_games, on_targets=connection.send)]
+                arguments = [replace(arguments[0], on_games=on_games)]
             connection.send(getattr(player, method)(*arguments))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
 from hexlit.selfplay.players import RoundRequest, RoundResult, SelfPlayer
-from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
 
 _SECONDS_BETWEEN_NEWS = 0.25
@@ -38,19 +37,15 @@ class RoundState(NamedTuple):
 @dataclass
 class _Round:
     begun: Begun
-    past: PastPositions | None = None
     number: int = 0
     """Epoch that it is for."""
     counts: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     records: list[GameRecord] = field(default_factory=list)
-    targets: list[NewTargets] = field(default_factory=list)
     ended: Future[RoundResult] | None = None
 
 
 class SelfPlayRounds:
     """Plays rounds of `positions` positions or more; games are in the store as soon as they end.
-
-    A round may search `past` positions again. Each of them takes the place of a new one.
 
     With `ahead`, `start_async` begins rounds in the background, with the weights of that moment, and `play` waits for
     the next of them. Self-play is at most `ahead` rounds ahead of training, and each game records the network it began
@@ -91,18 +86,11 @@ class SelfPlayRounds:
         weights: Any,
         network_version: int,
         show: Callable[[SelfPlayCounts], None],
-        past: PastPositions | None = None,
-        renew: Callable[[NewTargets], None] = lambda targets: None,
     ) -> tuple[list[GameRecord], SelfPlayCounts]:
-        """The games of the round that has begun, or of one with `weights`, by game id; `show` gets the progress.
-
-        `renew` gets the new targets of past positions at the end. A round that begins only now, a restored one
-        included, takes `past`.
-        """
+        """The games of the round that has begun, or of one with `weights`, by game id; `show` gets the progress."""
         current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
         current.number = network_version
         if current.ended is None:
-            current.past = past
             current.counts = self.player.play(self._request(current, show))
             if self._queue:
                 self._in_progress = self.player.snapshot()
@@ -110,8 +98,8 @@ class SelfPlayRounds:
             while not wait([current.ended], _SECONDS_BETWEEN_NEWS).done:
                 show(current.counts)
             current.counts, self._in_progress = current.ended.result()
-        everyones = self._gather((current.records, current.counts, current.targets))
-        played, counted, targets = (list(own) for own in zip(*everyones, strict=True))
+        everyones = self._gather((current.records, current.counts))
+        played, counted = (list(own) for own in zip(*everyones, strict=True))
         records = list(chain.from_iterable(played))
         counts = SelfPlayCounts.total(counted, max(count.seconds for count in counted))
         show(counts)
@@ -119,19 +107,17 @@ class SelfPlayRounds:
             with self._storing:
                 self.store.append(records)  # the store has this process's own already
                 self.store.flush()
-        for new in chain.from_iterable(targets):
-            renew(new)
         # The games of several workers end in any order; learning must not depend on it.
         return sorted(records, key=lambda record: record.game_id), counts
 
-    def start_async(self, weights: Any, network_version: int, past: PastPositions | None = None) -> None:
-        """Begin as many rounds as self-play may be ahead, with these weights; they search `past` positions again."""
+    def start_async(self, weights: Any, network_version: int) -> None:
+        """Begin as many rounds as self-play may be ahead, with these weights."""
         if not self._ahead or (self._deadline is not None and time.monotonic() >= self._deadline):
             return
         while len(self._queue) < self._ahead:
             if not self._queue:
                 self._in_progress = self.player.snapshot()
-            self._queue.append(_Round(Begun(weights, network_version), past))
+            self._queue.append(_Round(Begun(weights, network_version)))
         for number, waiting in enumerate(self._queue, network_version + 1):
             waiting.number = number
             if waiting.ended is None:  # new, or of a run that was resumed
@@ -165,11 +151,9 @@ class SelfPlayRounds:
 
         return RoundRequest(
             current.begun.weights,
-            self._positions - (0 if current.past is None else len(current.past.ply)),
+            self._positions,
             current.begun.network_version,
             on_games=on_games,
             deadline=self._deadline,
             size=self._board_of(current.number),
-            past=current.past,
-            on_targets=current.targets.append,
         )

@@ -3,7 +3,7 @@
 Only moves and targets are kept. A position is replayed from its game's moves when it is drawn.
 """
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.reanalysis import NewTargets, targets_of, with_targets
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, drawn_part, with_policy
 
 
@@ -41,7 +40,6 @@ class ReplayWindow:
         self.swap = swap
         self.settings = settings
         self._records: deque[GameRecord] = deque()
-        self._renewed: defaultdict[int, set[int]] = defaultdict(set)
         self._positions = 0
         self._index: _Index | None = None
 
@@ -51,7 +49,7 @@ class ReplayWindow:
 
     @property
     def records(self) -> list[GameRecord]:
-        """The games with their current targets, oldest first."""
+        """The games, oldest first."""
         return list(self._records)
 
     @property
@@ -67,23 +65,7 @@ class ReplayWindow:
         while self._records and self._positions - len(self._records[0].policy_plies) >= self.settings.capacity:
             oldest = self._records.popleft()
             self._positions -= len(oldest.policy_plies)
-            self._renewed.pop(oldest.game_id, None)
         self._index = None
-
-    def renew(self, targets: NewTargets) -> None:
-        """Replace the searched targets of the games by `targets`; those of other games are ignored."""
-        games = set(targets.game_id.tolist())
-        for index, record in enumerate(self._records):
-            if record.game_id in games:
-                new = targets.rows(np.flatnonzero(targets.game_id == record.game_id))
-                self._records[index] = with_targets(record, new)
-                self._renewed[record.game_id].update(new.ply.tolist())
-        self._index = None
-
-    def renewed(self) -> NewTargets | None:
-        """All targets that `renew` has set, of the games still in the window; None without any."""
-        games = [record for record in self._records if record.game_id in self._renewed]
-        return NewTargets.joined(targets_of(game, self._renewed[game.game_id]) for game in games) if games else None
 
     def epoch(
         self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
@@ -180,7 +162,7 @@ def value_targets(records: Sequence[GameRecord], search_share: float, search_dec
 
 
 def brier_score(records: Sequence[GameRecord]) -> float:
-    """Mean square of the distance from the searched chance to win to the result, at all `policy_plies`; 1 without any."""
+    """Mean squared difference of the searched chance to win and the result, over all `policy_plies`; 1 without any."""
     counts = [len(record.policy_plies) for record in records]
     if not sum(counts):
         return 1.0

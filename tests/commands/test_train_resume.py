@@ -182,8 +182,8 @@ def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted
 @pytest.mark.row("E13")
 @pytest.mark.slow
 def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
-    """The games of the next epoch were under way, or positions of earlier ones were searched again."""
-    workers = ["selfplay.workers=2", "trainer.max_epochs=4", "selfplay.reanalyse_share=0.3"]
+    """The games of the next epoch were under way."""
+    workers = ["selfplay.workers=2", "trainer.max_epochs=4"]
     expected = tmp_path / "uninterrupted"
     assert hexlit("never", 0, *OVERRIDES, *workers, f"hydra.run.dir={expected}") == 0
     survivors = killed_and_resumed(tmp_path / "run", [("saved", 1), ("evaluated", 1)], tmp_path, workers)

@@ -84,9 +84,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(how: tuple[str, ...], tmp_path: 
     assert same_games(whole.games, part.games)
 
 
-@pytest.mark.parametrize(
-    "setting", ["selfplay.smaller_boards=[4]", "selfplay.smaller_boards=[1]", "selfplay.reanalyse_share=0.5"]
-)
+@pytest.mark.parametrize("setting", ["selfplay.smaller_boards=[4]", "selfplay.smaller_boards=[1]"])
 def test_boards_that_are_not_smaller_are_refused(setting: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main([*TINY, *SMALLER, setting]) == 2
     assert "selfplay.smaller_boards=[" in capfd.readouterr().err

@@ -72,7 +72,7 @@ class HexTrainConfig(RunConfig):
     """Settings of `hexlit train task=hex`."""
 
     board: int = number(5, BOARDS)
-    """Rows of the board."""
+    """Rows of the board. A list, such as `[5,6,7]`, learns on the smaller ones first: see `selfplay.smaller_boards`."""
     swap: bool = False
     """Whether White may answer the first move with swap-pieces."""
     init_from: str | None = None

@@ -20,7 +20,6 @@ from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors, weights_of
 from hexlit.selfplay.playing import Players
-from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow, WindowSettings, brier_score
@@ -114,9 +113,9 @@ class SelfPlayDataModule(HexDataModule):
         with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < last:
-            self.rounds.start_async(self._weights(), epoch, self._past(epoch + 1))
+            self.rounds.start_async(self._weights(), epoch)
         # Whole games exceed the number by a varying amount.
-        new = min(counts.positions + counts.renewed, self.config.positions)
+        new = min(counts.positions, self.config.positions)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         mixed: dict[str, Any] = {"others": self.others, "share": self.replay.mix_share}
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch, **mixed)
@@ -157,7 +156,6 @@ class SelfPlayDataModule(HexDataModule):
         that game: the mean over the epoch's games, and the most. Later moves of a game come from newer networks.
         """
         counts = self._latest
-        renewed = {"renewed": counts.renewed} if self.config.reanalyse_share else {}
         behind = self._behind
         late = {"versions_behind": fmean(behind), "versions_behind_max": max(behind)} if behind else {}
         return {
@@ -171,16 +169,15 @@ class SelfPlayDataModule(HexDataModule):
             "recalled_share": counts.recalled / max(1, counts.recalled + counts.evaluations),
             "false_resign_share": self.totals["false_resigns"] / max(1, self.totals["unresigned"]),
             **late,
-            **renewed,
         }
 
     def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
         def show(counts: SelfPlayCounts) -> None:
             phase.counts = Counter({unit: getattr(counts, unit) for unit in UNITS})
             phase.network_seconds, phase.work_seconds = counts.network_seconds, counts.seconds
-            phase.advance(counts.positions + counts.renewed)
+            phase.advance(counts.positions)
 
-        records, counts = self.rounds.play(self._weights(), epoch, show, self._past(epoch), self.window.renew)
+        records, counts = self.rounds.play(self._weights(), epoch, show)
         self.window.extend(records)
         self._records = list(records)[-SHOWN_GAMES:] or self._records
         self._behind = [epoch - record.network_version for record in records]
@@ -198,27 +195,17 @@ class SelfPlayDataModule(HexDataModule):
             if self._brier <= self.config.smaller_mark or following >= last:
                 self.left.append(min(following, last))
 
-    def _past(self, epoch: int) -> PastPositions | None:
-        """The positions that the round for `epoch` searches again, from the window; a resumed run finds the same."""
-        most = round(self.config.reanalyse_share * self.config.positions)
-        return chosen_positions(self.window.records, most, seed=self.seed, round=epoch) if most else None
-
     def _weights(self) -> Weights:
         assert self.trainer is not None
         return weights_of(self.trainer.lightning_module.net_in_use)  # type: ignore[arg-type]  # of a TrainedModule
 
     def state_dict(self) -> dict[str, Any]:
-        """The games in progress, those of the window, and the counts so far, as tensors and numbers.
-
-        The store holds the games. Only the targets that reanalysis has renewed since then are here.
-        """
+        """The games in progress, the ids of those of the window, and the counts so far, as tensors and numbers."""
         in_progress, begun = self.rounds.state()
-        renewed = self.window.renewed()
         return {
             "in_progress": [as_tensors(part) for part in in_progress],
             "ahead": [{"weights": as_tensors(one.weights), "network_version": one.network_version} for one in begun],
             "window": torch.tensor([game for one in self.windows.values() for game in one.game_ids], dtype=torch.int64),
-            "renewed": None if renewed is None else as_tensors(renewed._asdict()),
             "boards": self.evaluations,
             "left": self.left,
             **self.totals,
@@ -239,8 +226,6 @@ class SelfPlayDataModule(HexDataModule):
             window.extend(record for record in records if record.size == size)
         self.evaluations |= state_dict["boards"] if "boards" in state_dict else {self.size: state_dict["evaluations"]}
         self.left[:] = state_dict.get("left", [])
-        if state_dict["renewed"] is not None:
-            self.window.renew(NewTargets(**as_arrays(state_dict["renewed"])))
 
     def teardown(self, stage: str) -> None:
         self.close()

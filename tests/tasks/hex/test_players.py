@@ -179,6 +179,27 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
         run.data.close()
 
 
+@pytest.mark.row("E14")
+@pytest.mark.row("G4")
+def test_games_on_smaller_boards_are_the_same_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each board goes on with its own games."""
+    stand_in(monkeypatch)
+    smaller = "selfplay.smaller_boards=[2]", "selfplay.smaller_epochs=1", "selfplay.smaller_share=0.5"
+    played: list[list[tuple[int, int, list[int]]]] = []
+    for name, where in {"workers": ["selfplay.workers=2"], "ray": RAY}.items():
+        (tmp_path / name).mkdir()
+        torch.manual_seed(0)
+        run = session(tmp_path / name, *smaller, *where)
+        try:
+            assert [figures["board"] for figures in run.epochs()] == [2, 3, 2, 3]
+            store = run.data.rounds.store
+            assert store is not None
+            played.append(sorted((game.size, game.game_id, game.moves.tolist()) for game in store.records()))
+        finally:
+            run.data.close()
+    assert played[0] == played[1]
+
+
 @pytest.mark.row("E13")
 def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
