@@ -81,7 +81,7 @@ CODE_LINES = {
     "arena": 2507,
     "training": 1700,
     "accelerate": 1300,
-    "nets": 1560,
+    "nets": 1562,
     "search": 1399,
     "bench": 700,
     "api": 700,

@@ -57,16 +57,14 @@ def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: b
 
 def measure_forward(subject: Subject) -> Outcome:
     """`measure_ways` for every way at every batch, and the backend that `accelerator.inference=auto` takes there."""
-    profile, ways, findings = subject.profile, ways_of(subject.profile.device), []
+    profile, ways = subject.profile, ways_of(subject.profile.device)
     batches = list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.evaluation_batch})
     lines: list[Measurement] = []
     for batch in batches:
         lines += measure_ways(subject, ways_at(batch, batches, ways, subject.config.compiled), batch)
-    for dtype in dict.fromkeys([torch.float32, profile.inference_dtype]):
-        asked = replace(profile, inference=DEFAULTS[profile.device.type]["inference"], inference_dtype=dtype)
-        taken = ", ".join(f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches)
-        findings.append(f"accelerator.inference=auto takes in {short(dtype)}: {taken}")
-    return Outcome(lines, findings)
+    asked = replace(profile, inference=DEFAULTS[profile.device.type]["inference"])
+    taken = ", ".join(f"{name_of(subject.evaluator(batch, asked))} at batch {batch}" for batch in batches)
+    return Outcome(lines, [f"accelerator.inference=auto takes {taken}"])
 
 
 def measure_ways(subject: Subject, ways: Sequence[Way], batch: int) -> list[Measurement]:

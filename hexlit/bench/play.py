@@ -235,7 +235,12 @@ def _play(subject: Subject, player: SelfPlayer, seconds: float, positions: int =
 def _measure_player(subject: Subject, player: SelfPlayer, count: int, kind: str, **on: Any) -> Measurement:
     """The line of `player`, which is `count` processes of a `kind`."""
     what = f"self-play in {count} {kind}{'s' if count > 1 else ''}, {subject.net_name}"
-    return _measure_play(subject, partial(_play, subject, player), what, short(subject.profile.inference_dtype), **on)
+    return _measure_play(subject, partial(_play, subject, player), what, _format(subject), **on)
+
+
+def _format(subject: Subject) -> str:
+    """The number format that a process with one thread evaluates in."""
+    return short(subject.evaluator(SIDE_BY_SIDE, replace(subject.profile, threads=1)).dtype)
 
 
 def measure_pace(subject: Subject) -> Outcome:
@@ -289,5 +294,6 @@ def _measure_processes(subject: Subject, leaves: float, processes: int, each: in
         # In ongoing self-play the games are at different stages, and late positions are faster to search.
         _play(subject, player, WARM_UP * subject.config.seconds, 2 * each * processes)
         what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
-        play, precision = partial(_play, subject, player), short(subject.profile.inference_dtype)
-        return _measure_play(subject, play, what, precision, leaves, threads=processes)
+        return _measure_play(
+            subject, partial(_play, subject, player), what, _format(subject), leaves, threads=processes
+        )

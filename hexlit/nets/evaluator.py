@@ -101,7 +101,7 @@ class NetworkEvaluator:
             torch.cuda.current_stream(self.profile.device).synchronize()
 
     def _first_that_works(self, net: HexNet) -> tuple[Forward, Run]:
-        wanted = [(backend, self.dtype) for backend in self._backends(net)]
+        wanted = [(name, torch.float32 if name == "winograd" else self.dtype) for name in self._backends(net)]
         while True:
             reasons: list[str] = []
             full = False

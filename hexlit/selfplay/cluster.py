@@ -43,7 +43,7 @@ class SharePlayerMaker:
         def play(
             weights: Any, part: int, size: int, start: Snapshot, positions: int, version: int, seconds: float | None
         ) -> tuple[list[GameRecord], SelfPlayCounts, Snapshot]:
-            """The share of `part` from `start` on a board of `size`: games that ended, counts, and the games that go on.
+            """The share of `part` from `start`, on a board of `size`: games that ended, counts, games that go on.
 
             Clocks of hosts may differ, so it gets at most `seconds` instead of a deadline. Names of the games on a
             smaller board begin with its rows.

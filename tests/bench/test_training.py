@@ -233,7 +233,7 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     absent = {line.precision: line.detail for line in lines if line.median is None}
     assert absent["winograd bfloat16"]
     assert {len(row) for row in grid.rows} == {5}
-    assert all(sentence.startswith("accelerator.inference=auto takes in") for sentence in found.findings)
+    assert all(sentence.startswith("accelerator.inference=auto takes ") for sentence in found.findings)
     assert "batch 1" in found.findings[0]
 
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.nets import choice
 from hexlit.nets.evaluator import NetworkEvaluator
@@ -48,6 +50,21 @@ def test_nothing_is_measured_in_bfloat16_where_torch_is_alone(
     # Without AVX-512 oneDNN refuses bfloat16, and eager operators take its place.
     assert backend_of(trained_like(), precision="bf16") in ("fused", "eager")
     assert measured == []
+
+
+@pytest.mark.row("F3")
+@pytest.mark.row("F4")
+@pytest.mark.parametrize("amx", [False, True])
+def test_float32_is_tried_where_the_format_is_open(
+    amx: bool, measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With AMX bfloat16 is so much faster that nothing is measured."""
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    profile = replace(automatic("fp32"), config=AcceleratorConfig(), inference_dtype=torch.bfloat16)
+    evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=profile)
+    assert measured == ([] if amx else [["fused", "winograd"]])
+    assert (evaluator.backend == "winograd") is not amx
+    assert amx or evaluator.dtype == torch.float32
 
 
 @pytest.mark.row("F3")
