@@ -304,6 +304,8 @@ def _work(connection: Connection, place: PlayerSettings) -> None:
             connection.send(getattr(player, method)(*arguments))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
+    except UsageError as error:  # the parent says it, in one line
+        connection.send(error)
     except Exception as error:
         connection.send(error)
         raise

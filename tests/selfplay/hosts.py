@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.errors import UsageError
 from hexlit.search.evaluator import Evaluator
 from hexlit.testing.stand_ins import KeyedEvaluator
 
 
 class KeyedHost:
-    """A `NetworkHost` that takes bytes for weights, the salt of a `KeyedEvaluator`: `die` ends the process, `fail`
-    raises.
+    """A `NetworkHost` that takes bytes for weights, the salt of a `KeyedEvaluator`: `die` ends the process, `fail` and
+    `refuse` raise.
     """
 
     def refreshed(self, weights: Any) -> Evaluator:
-        return Trap(weights) if weights in (b"die", b"fail") else KeyedEvaluator(salt=weights)
+        return Trap(weights) if weights in (b"die", b"fail", b"refuse") else KeyedEvaluator(salt=weights)
 
 
 class LargeHost(KeyedHost):
@@ -55,7 +56,7 @@ class Trap:
     def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
         if self.weights == b"die":
             os._exit(7)
-        raise ArithmeticError("the network broke")
+        raise UsageError("no such thing") if self.weights == b"refuse" else ArithmeticError("the network broke")
 
 
 class AnyHost:

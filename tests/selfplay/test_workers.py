@@ -84,11 +84,16 @@ def test_other_processes_go_on_with_the_games_and_play_the_same(two: WorkerPlaye
 
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
-    [(b"die", UsageError, "worker 0: exit code 7"), (b"fail", ArithmeticError, "the network broke")],
+    [
+        (b"die", UsageError, "worker 0: exit code 7"),
+        (b"fail", ArithmeticError, "the network broke"),
+        (b"refuse", UsageError, "no such thing"),
+    ],
 )
 def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
-    weights: bytes, error: type[Exception], message: str
+    weights: bytes, error: type[Exception], message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """What a user can mend has no traceback."""
     before = psutil.Process().children()
     player = make_player(PLACE, 1)
     try:
@@ -97,6 +102,7 @@ def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
     finally:
         player.close()
     assert psutil.Process().children() == before
+    assert ("Traceback" in capfd.readouterr().err) is (weights == b"fail")
 
 
 def test_no_workers_is_play_in_this_process() -> None:
