@@ -99,6 +99,7 @@ def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
     try:
         with pytest.raises(error, match=message):
             played(player, 10, weights)
+        psutil.wait_procs([one for one in psutil.Process().children() if one not in before], timeout=10)
     finally:
         player.close()
     assert psutil.Process().children() == before
