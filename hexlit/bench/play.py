@@ -294,6 +294,5 @@ def _measure_processes(subject: Subject, leaves: float, processes: int, each: in
         # In ongoing self-play the games are at different stages, and late positions are faster to search.
         _play(subject, player, WARM_UP * subject.config.seconds, 2 * each * processes)
         what = f"self-play {subject.net_name}, {processes} process{'es' if processes > 1 else ''} of {each} games"
-        return _measure_play(
-            subject, partial(_play, subject, player), what, _format(subject), leaves, threads=processes
-        )
+        play = partial(_play, subject, player)
+        return _measure_play(subject, play, what, _format(subject), leaves, threads=processes)
