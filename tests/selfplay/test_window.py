@@ -15,7 +15,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.play import divergence
 from hexlit.selfplay.rebuild import Batch, drawn_by_weight
-from hexlit.selfplay.window import ReplayWindow, WindowSettings, surprise_weights, value_targets
+from hexlit.selfplay.window import ReplayWindow, WindowSettings, brier_score, surprise_weights, value_targets
 from tests.selfplay.recorded_games import opened, save
 from tests.selfplay.recorded_games import random_games as random_recorded_games
 
@@ -264,6 +264,16 @@ def test_targets_are_the_weighted_sum_of_later_searches_and_the_result(seed: int
     assert found.dtype == np.float32
     assert found == pytest.approx(expected, abs=1e-6)
     assert np.abs(found).max() <= 1
+
+
+def test_the_brier_score_is_the_mean_square_of_the_missed_chance() -> None:
+    records, squares = [random_game(seed, 5, swap=False) for seed in range(3)], []
+    for record in records:
+        for ply in record.policy_plies.tolist():
+            won = record.winner == (1 if ply % 2 == 0 else -1)
+            squares.append(((1 + float(record.values[ply])) / 2 - won) ** 2)
+    assert brier_score(records) == pytest.approx(sum(squares) / len(squares))
+    assert brier_score([]) == 1
 
 
 @kernel

@@ -179,6 +179,21 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
         run.data.close()
 
 
+@pytest.mark.row("G4")
+@pytest.mark.parametrize(("mark", "boards"), [(0, [2, 2, 3, 3]), (1e-9, [2, 2, 3, 3]), (1, [2, 3, 3, 3])])
+def test_a_smaller_board_is_left_at_its_mark_or_after_its_epochs(
+    mark: float, boards: list[int], tmp_path: Path
+) -> None:
+    smaller = "selfplay.smaller_boards=[2]", "selfplay.smaller_epochs=2", f"selfplay.smaller_mark={mark}"
+    run = session(tmp_path, *smaller, "selfplay.workers=0")
+    try:
+        figures = list(run.epochs())
+    finally:
+        run.data.close()
+    assert [epoch["board"] for epoch in figures] == boards
+    assert all(0 < epoch["brier"] < 1 for epoch in figures)
+
+
 @pytest.mark.row("E14")
 @pytest.mark.row("G4")
 def test_games_on_smaller_boards_are_the_same_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
