@@ -116,8 +116,8 @@ def weights_of(net: torch.nn.Module) -> Weights:
 
 
 def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
-    """The same memory as tensors, for a checkpoint."""
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    """Copies as tensors, for a checkpoint: empty arrays from Ray begin where others do, which `torch.save` refuses."""
+    return {name: torch.tensor(array) for name, array in arrays.items()}
 
 
 def as_arrays(tensors: Mapping[str, torch.Tensor]) -> Weights:

@@ -1,16 +1,20 @@
 """Rounds of self-play, one after the other or one ahead: the same games whatever the timing, and none lost."""
 
+import io
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
+import torch
 
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors
 from hexlit.selfplay.players import PlayerSettings, make_player
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
@@ -177,3 +181,16 @@ def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: P
             rounds.play(b"a", 1, no_news)
     finally:
         rounds.close()
+
+
+@pytest.mark.row("E14")
+def test_arrays_of_one_buffer_can_be_saved() -> None:
+    """Ray hands them over like that; an empty one begins where the next one does."""
+    buffer = np.arange(8, dtype=np.uint8)
+    arrays: Weights = {"empty": buffer[:0].view(np.float16), "whole": buffer.view(np.int64)}
+    file = io.BytesIO()
+    torch.save(as_tensors(arrays), file)
+    file.seek(0)
+    loaded = as_arrays(torch.load(file, weights_only=True))
+    assert loaded["empty"].shape == (0,)
+    assert loaded["whole"].tolist() == arrays["whole"].tolist()
