@@ -76,7 +76,7 @@ CODE_LINES = {
     "tuning": 2599,
     "reporting": 2600,
     "hex": 3789,
-    "selfplay": 2272,
+    "selfplay": 2273,
     "tasks": 2270,
     "arena": 2507,
     "training": 1700,

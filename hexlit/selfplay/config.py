@@ -123,7 +123,8 @@ def check_search(search: SearchConfig) -> None:
 
 def boards_in_turn(argv: list[str]) -> list[str]:
     """`argv` with `board=[5,6,7]` written out: the last board, after smaller ones."""
-    listed = [argument for argument in argv if re.fullmatch(r"board=\[\d+(,\d+)+\]", argument)]
-    boards = [words.removeprefix("board=[").removesuffix("]").rpartition(",") for words in listed]
-    own = [argument for argument in argv if argument not in listed]
-    return own + [word for first, _, last in boards for word in (f"board={last}", f"selfplay.smaller_boards=[{first}]")]
+    found = [(one, re.fullmatch(r"board=\[([\d, ]+),\s*(\d+)\]", one)) for one in argv]
+    written = [
+        (f"board={match[2]}", f"selfplay.smaller_boards=[{match[1]}]") if match else (one,) for one, match in found
+    ]
+    return [word for words in written for word in words]

@@ -6,7 +6,7 @@ import pytest
 
 from hexlit.commands.train import main
 from hexlit.nets.tower import forward_flops
-from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.config import SelfPlayConfig, boards_in_turn
 from hexlit.tasks.hex.checkpoint import load_network
 from tests.commands.test_train import Run, same_games, same_weights, train
 from tests.commands.tiny import TINY
@@ -96,3 +96,10 @@ def test_a_run_can_go_on_with_smaller_boards_that_it_did_not_begin_with(tmp_path
     smaller = "selfplay.smaller_boards=[3]", "selfplay.smaller_epochs=2"
     train(tmp_path, "resume=run", "trainer.max_flops=null", *smaller, base=())
     assert boards(run) == [4, 3, 4]
+
+
+@pytest.mark.row("G4")
+def test_a_list_of_boards_is_written_out_in_its_place() -> None:
+    both = ["board=7", "selfplay.smaller_boards=[5, 6]"]
+    assert boards_in_turn(["seed=2", "board=[5, 6,7]", "a=b c"]) == ["seed=2", *both, "a=b c"]
+    assert boards_in_turn(["board=7", "board=[7]", "board=5,6"]) == ["board=7", "board=[7]", "board=5,6"]
