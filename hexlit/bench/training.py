@@ -39,7 +39,7 @@ from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import ReplayWindow, WindowSettings
+from hexlit.selfplay.window import ReplayWindow
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule, Positions
@@ -348,7 +348,7 @@ def played_games(subject: Subject) -> list[GameRecord]:
 
 def window_batches(subject: Subject, steps: int = STEPS) -> EpochDataset:
     """Batches from a window of such games."""
-    window = ReplayWindow(subject.config.board, False, WindowSettings(10**6))
+    window = ReplayWindow(subject.config.board, False, 10**6)
     window.extend(played_games(subject))
     return EpochDataset(window.epoch(batch=subject.profile.train_batch, steps=steps, seed=0, epoch=0))
 

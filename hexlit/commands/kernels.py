@@ -129,12 +129,12 @@ def compile_selfplay() -> None:
     from hexlit.search.evaluator import UniformEvaluator
     from hexlit.selfplay.actor import GamesSettings, SelfPlay
     from hexlit.selfplay.config import SelfPlayConfig
-    from hexlit.selfplay.window import ReplayWindow, WindowSettings
+    from hexlit.selfplay.window import ReplayWindow
 
     games: list[GameRecord] = []
     settings = GamesSettings(SelfPlayConfig(full_share=1.0), SearchConfig(simulations=2), size=3, games=1, seed=0)
     SelfPlay(settings).play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
-    window = ReplayWindow(3, False, WindowSettings(1))
+    window = ReplayWindow(3, False, 1)
     window.extend(games)
     window.epoch(batch=1, steps=1, seed=0, epoch=0)[0]
 

@@ -51,33 +51,13 @@ class Part(NamedTuple):
     """Whether each is turned by 180 degrees."""
 
 
-def drawn_part(
-    random: Generator, positions: PositionSource, rows: Ints, ends: Ints, weights: NDArray[np.float64] | None = None
-) -> Part:
-    """Draws from `rows` of `positions` `[P]`, each equally often or in proportion to its weight, up to one.
-
-    They are cut into batches at `ends` `[steps]`.
-    """
+def drawn_part(random: Generator, positions: PositionSource, rows: Ints, ends: Ints) -> Part:
+    """Draws from `rows` of `positions` `[P]`, each equally often up to one, cut into batches at `ends` `[steps]`."""
     draws = int(ends[-1])
-    if weights is None:
-        rounds = [random.permutation(len(rows)) for _ in range(-(-draws // len(rows)))]
-        order = rows[np.concatenate([np.zeros(0, np.int64), *rounds])[:draws]]
-    else:
-        order = rows[drawn_by_weight(random, weights, draws)]
+    rounds = [random.permutation(len(rows)) for _ in range(-(-draws // len(rows)))]
+    order = rows[np.concatenate([np.zeros(0, np.int64), *rounds])[:draws]]
     turned = random.random(draws) < 0.5
     return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
-
-
-def drawn_by_weight(random: Generator, weights: NDArray[np.float64], draws: int) -> NDArray[np.int64]:
-    """`draws` row numbers in random order; row i comes draws * weights[i] / sum times, rounded up or down.
-
-    It is systematic sampling: evenly spaced marks on the line of all weights, with one random offset. It has the least
-    variance; with equal weights no row comes twice before all have come once.
-    """
-    ends = np.cumsum(weights[order := random.permutation(len(weights))])
-    marks = (np.arange(draws) + random.random()) * (ends[-1] / draws)
-    found = order[np.minimum(np.searchsorted(ends, marks, side="right"), len(order) - 1)]
-    return random.permutation(found)
 
 
 class Epoch:

@@ -5,8 +5,6 @@ Only moves and targets are kept. A position is replayed from its game's moves wh
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -18,27 +16,19 @@ from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, drawn_part, with_policy
 
 
-@dataclass(frozen=True)
-class WindowSettings:
-    """Size of a replay window, and how it makes its targets and draws: see `hexlit.tasks.hex.config.DataConfig`."""
-
-    capacity: int
-    """Most positions (whole games, so up to one game more)."""
-    search_value_share: float = 0.0
-    """Share of the searched value in the value target; see `value_targets`."""
-    search_value_decay: float = 0.0
-    surprise_share: float = 0.0
-    """Share of the draws that goes by policy surprise; see `surprise_weights`."""
-
-
 class ReplayWindow:
     """The positions of the latest games."""
 
-    def __init__(self, size: int, swap: bool, settings: WindowSettings) -> None:
-        """An empty window for games on boards of `size`, with or without the swap rule."""
+    def __init__(self, size: int, swap: bool, capacity: int, search_value_share: float = 0.0) -> None:
+        """An empty window for games on boards of `size`, with or without the swap rule.
+
+        It has `capacity` positions at most (whole games, so up to one game more). `search_value_share` is the share of
+        the searched value in the value target, see `value_targets`.
+        """
         self.size = size
         self.swap = swap
-        self.settings = settings
+        self.capacity = capacity
+        self.search_value_share = search_value_share
         self._records: deque[GameRecord] = deque()
         self._positions = 0
         self._index: _Index | None = None
@@ -62,7 +52,7 @@ class ReplayWindow:
         for record in records:
             self._records.append(record)
             self._positions += len(record.policy_plies)
-        while self._records and self._positions - len(self._records[0].policy_plies) >= self.settings.capacity:
+        while self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity:
             oldest = self._records.popleft()
             self._positions -= len(oldest.policy_plies)
         self._index = None
@@ -70,7 +60,7 @@ class ReplayWindow:
     def epoch(
         self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
     ) -> Epoch:
-        """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts, or by surprise.
+        """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts.
 
         Each position is turned by 180 degrees with probability one half. The draws depend on `seed` and `epoch` only.
         With `others`, each batch takes a `share` of its positions from them, also without repeats as long as they last.
@@ -79,29 +69,12 @@ class ReplayWindow:
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
-            self._index = _Index.of(self._records, self.size, self.swap, self.settings)
-        surprise_share, random = self.settings.surprise_share, np.random.default_rng([seed, epoch])
-        weights = surprise_weights(self._index.surprise, surprise_share) if surprise_share else None
+            self._index = _Index.of(self._records, self.size, self.swap, self.search_value_share)
+        random = np.random.default_rng([seed, epoch])
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
-        own = drawn_part(random, self._index, np.arange(self._positions), ends - ends_of_others, weights)
+        own = drawn_part(random, self._index, np.arange(self._positions), ends - ends_of_others)
         return Epoch(own) if others is None else Epoch(own, drawn_part(random, *others, ends_of_others))
-
-
-def surprise_weights(surprises: NDArray[np.float32], share: float) -> NDArray[np.float64]:
-    """Draws of each of P positions, relative to the mean: float64 `[P]` with mean 1.
-
-    Positions whose search changed the network's mind are drawn more often: the network learns most where it was wrong.
-    Source: Wu 2019 (KataGo), "policy surprise weighting", from its later notes on methods.
-
-    A `share` of all draws goes to the positions in proportion to `surprises` `[P]`, the rest to all equally. Without
-    any surprise all weigh the same.
-    """
-    mean = surprises.mean(dtype=np.float64)
-    if mean <= 0:
-        return np.ones(len(surprises))
-    weights: NDArray[np.float64] = (1 - share) + share * surprises / mean
-    return weights
 
 
 class _Index(NamedTuple):
@@ -114,11 +87,9 @@ class _Index(NamedTuple):
     """Over the board's actions, `[P, A]`."""
     value: NDArray[np.float32]
     """For the player to move, `[P]`."""
-    surprise: NDArray[np.float32]
-    """Divergence of the searched policy from the prior, `[P]`; see `GameRecord.surprises`."""
 
     @classmethod
-    def of(cls, records: Iterable[GameRecord], size: int, swap: bool, settings: WindowSettings) -> "_Index":
+    def of(cls, records: Iterable[GameRecord], size: int, swap: bool, search_value_share: float) -> "_Index":
         kept = [record for record in records if len(record.policy_plies)]
         lengths = np.array([len(record.moves) for record in kept])
         counts = [len(record.policy_plies) for record in kept]
@@ -129,10 +100,7 @@ class _Index(NamedTuple):
             size=size,
             histories=Histories(np.concatenate([record.moves for record in kept]), first, ply, (ply == 1) & swap),
             policy=policy,
-            value=value_targets(kept, settings.search_value_share, settings.search_value_decay),
-            surprise=np.concatenate(
-                [one.surprises if len(one.surprises) else np.zeros_like(one.policy_plies, np.float32) for one in kept]
-            ),
+            value=value_targets(kept, search_value_share),
         )
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
@@ -143,39 +111,26 @@ class _Index(NamedTuple):
         return Batch(planes, policy, self.value[rows])
 
 
-def value_targets(records: Sequence[GameRecord], search_share: float, search_decay: float) -> NDArray[np.float32]:
+def value_targets(records: Sequence[GameRecord], search_share: float) -> NDArray[np.float32]:
     """Targets in [-1, 1] for the player to move at the `policy_plies` of all `records`, `[P]`.
 
-    `search_share` of a target is the searched value, the rest the result. With `search_decay` the searched value is the
-    mean over this search and all later ones, each weighing `search_decay` times the one before. The result stands for
-    all searches after the last move.
+    `search_share` of a target is the searched value, the rest the result.
     """
-    counts = [len(record.policy_plies) for record in records]
-    ply = np.concatenate([record.policy_plies for record in records])
-    colour = np.where(ply % 2 == 0, 1, -1)
-    values = [_smoothed(record, search_decay) if search_decay else record.values for record in records]
-    first = np.cumsum([0, *map(len, values)])[:-1]
-    searched = np.concatenate(values)[np.repeat(first, counts) + ply] * (colour if search_decay else 1)
-    result = np.repeat([record.winner for record in records], counts) * colour
-    targets: NDArray[np.float32] = ((1 - search_share) * result + search_share * searched).astype(np.float32)
+    values, result = _values_and_results(records)
+    targets: NDArray[np.float32] = ((1 - search_share) * result + search_share * values).astype(np.float32)
     return targets
 
 
 def brier_score(records: Sequence[GameRecord]) -> float:
     """Mean squared difference of the searched chance to win and the result, over all `policy_plies`; 1 without any."""
-    counts = [len(record.policy_plies) for record in records]
-    if not sum(counts):
+    if not sum(len(record.policy_plies) for record in records):
         return 1.0
-    colour = np.where(np.concatenate([record.policy_plies for record in records]) % 2 == 0, 1, -1)
-    values = np.concatenate([record.values[record.policy_plies] for record in records])
-    result = np.repeat([record.winner for record in records], counts) * colour
+    values, result = _values_and_results(records)
     return float(np.square((values - result) / 2).mean())
 
 
-def _smoothed(record: GameRecord, decay: float) -> NDArray[np.float64]:
-    """Means of the searched values from each ply on, for Black, `[T]`."""
-    black = np.where(np.arange(len(record.values)) % 2 == 0, record.values, -record.values)
-    backwards = accumulate(
-        black[::-1].tolist(), lambda later, value: decay * later + (1 - decay) * value, initial=float(record.winner)
-    )
-    return np.array(list(backwards)[:0:-1])
+def _values_and_results(records: Sequence[GameRecord]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Searched values and results for the player to move at the `policy_plies` of all `records`, `[P]` each."""
+    values = np.concatenate([record.values[record.policy_plies] for record in records])
+    result = np.concatenate([np.where(record.policy_plies % 2 == 0, 1, -1) * record.winner for record in records])
+    return values, result

@@ -2,20 +2,18 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hexlit.hex.board import GameBoard
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.play import divergence
-from hexlit.selfplay.rebuild import Batch, drawn_by_weight
-from hexlit.selfplay.window import ReplayWindow, WindowSettings, brier_score, surprise_weights, value_targets
+from hexlit.selfplay.rebuild import Batch
+from hexlit.selfplay.window import ReplayWindow, brier_score, value_targets
 from tests.selfplay.recorded_games import opened, save
 from tests.selfplay.recorded_games import random_games as random_recorded_games
 
@@ -56,7 +54,7 @@ def games(count: int, size: int = 4, *, swap: bool = False) -> list[GameRecord]:
 
 
 def window_of(records: list[GameRecord], capacity: int = 10**6, share: float = 0.0) -> ReplayWindow:
-    window = ReplayWindow(records[0].size, records[0].swap, WindowSettings(capacity, search_value_share=share))
+    window = ReplayWindow(records[0].size, records[0].swap, capacity, share)
     window.extend(records)
     return window
 
@@ -139,7 +137,7 @@ def test_batches_have_the_size_asked_for(batch: int) -> None:
 def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: int) -> None:
     """The window is honoured."""
     records = games(50)
-    window = ReplayWindow(4, False, WindowSettings(capacity))
+    window = ReplayWindow(4, False, capacity)
     for record in records:
         window.extend([record])
         kept = records[: record.game_id + 1][-len(window.records) :]
@@ -155,7 +153,7 @@ def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: i
 def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
     """A resumed run fills its window at once."""
     records = games(50)
-    at_once, one_by_one = window_of(records, capacity=60), ReplayWindow(4, False, WindowSettings(60))
+    at_once, one_by_one = window_of(records, capacity=60), ReplayWindow(4, False, 60)
     for record in records:
         one_by_one.extend([record])
     assert (len(at_once), at_once.game_ids) == (len(one_by_one), one_by_one.game_ids)
@@ -183,25 +181,6 @@ def test_an_epoch_stays_as_it_was_drawn_when_games_arrive() -> None:
     before = rows(epoch[0])
     window.extend(games(30)[10:])
     assert rows(epoch[0]) == before
-
-
-@pytest.mark.parametrize("share", [0.5, 1.0])
-def test_a_share_of_the_draws_goes_by_surprise(share: float) -> None:
-    """Each position comes as often as the plain formula says, give or take one."""
-    records = [replace(game, surprises=_surprises(game)) for game in games(40)]
-    window = ReplayWindow(4, False, WindowSettings(10**6, surprise_share=share))
-    window.extend(records)
-    surprises = np.concatenate([record.surprises for record in records])
-    weights = (1 - share) + share * surprises / surprises.mean()
-    epoch = window.epoch(batch=len(window), steps=9, seed=0, epoch=0)
-    drawn_rows = np.concatenate(list(epoch._parts[0].rows))
-    counts = np.bincount(drawn_rows, minlength=len(window))
-    assert np.abs(counts - 9 * weights).max() < 1.001
-    assert counts.max() > 15
-
-
-def _surprises(record: GameRecord) -> NDArray[np.float32]:
-    return np.random.default_rng(record.game_id).exponential(size=len(record.policy_plies)).astype(np.float32)
 
 
 def imported(tmp_path: Path, count: int = 30) -> GameRows:
@@ -242,28 +221,15 @@ def test_other_positions_come_once_before_any_comes_again(tmp_path: Path) -> Non
     assert max(Counter(taken).values()) <= 2
 
 
-def reference(record: GameRecord, ply: int, share: float, decay: float) -> float:
-    """The weighted sum, written out for one position."""
-    mover = 1 if ply % 2 == 0 else -1
-    searched, weight = 0.0, 1.0
-    for later in range(ply, len(record.moves)):
-        sign = 1 if (later - ply) % 2 == 0 else -1
-        searched += weight * (1 - decay) * sign * float(record.values[later])
-        weight *= decay
-    searched += weight * record.winner * mover
-    return (1 - share) * record.winner * mover + share * searched
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.5, 0.9])
-@pytest.mark.parametrize("share", [0.25, 1.0])
-@pytest.mark.parametrize("seed", range(2))
-def test_targets_are_the_weighted_sum_of_later_searches_and_the_result(seed: int, share: float, decay: float) -> None:
-    record = random_game(seed, 5, swap=False)
-    expected = [reference(record, ply, share, decay) for ply in record.policy_plies.tolist()]
-    found = value_targets([record], share, decay)
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_targets_mix_the_searched_value_and_the_result(share: float) -> None:
+    record, expected = random_game(0, 5, swap=False), []
+    for ply in record.policy_plies.tolist():
+        result = record.winner if ply % 2 == 0 else -record.winner
+        expected.append((1 - share) * result + share * float(record.values[ply]))
+    found = value_targets([record], share)
     assert found.dtype == np.float32
     assert found == pytest.approx(expected, abs=1e-6)
-    assert np.abs(found).max() <= 1
 
 
 def test_the_brier_score_is_the_mean_square_of_the_missed_chance() -> None:
@@ -293,19 +259,3 @@ def test_the_divergence_is_that_of_its_definition(seed: int) -> None:
     expected = sum(p * math.log(p / q) for p, q in pairs if p)
     assert _divergence(policy, prior) == pytest.approx(max(0.0, expected), rel=1e-4)
     assert _divergence(policy, policy) == pytest.approx(0.0, abs=1e-6)
-
-
-def test_without_any_surprise_all_draws_are_even() -> None:
-    assert surprise_weights(np.zeros(3, np.float32), 0.5).tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("draws", [1, 7, 100, 1001])
-def test_every_row_comes_as_often_as_its_weight_says_give_or_take_one(draws: int) -> None:
-    random = np.random.default_rng(3)
-    weights = np.append(random.exponential(size=60), 0.0)
-    found = drawn_by_weight(random, weights, draws)
-    counts = Counter(found.tolist())
-    assert len(found) == draws
-    assert counts[60] == 0
-    expected = draws * weights / weights.sum()
-    assert all(abs(counts[row] - expected[row]) < 1 for row in range(61))

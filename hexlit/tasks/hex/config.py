@@ -32,12 +32,6 @@ class DataConfig(Settings, section="data"):
     """Self-play: average draws of a new position in the next epoch: positions trained on / positions played."""
     search_value_share: float = number(0.0, "[0, 1]")
     """Self-play: share of the searched value in the value target; the rest is the result of the game."""
-    search_value_decay: float = number(0.0, "[0, 1)")
-    """Self-play: decay per move of later searches in the searched value of the target. Above 0, that value is a mean
-    over this search and those of the following moves. 0: this position's own search alone."""
-    surprise_share: float = number(0.0, "[0, 1]")
-    """Self-play: share of the draws in proportion to a position's policy surprise. That is the divergence of the
-    searched policy from the network's (Wu 2019 has 0.5). The other draws are uniform."""
     path: str | None = None
     """Recorded games: the folder of a store, made by `hexlit games import` or by a run (`runs/.../games`)."""
     mix_share: float = number(0.0, "[0, 1)")

@@ -22,7 +22,7 @@ from hexlit.selfplay.hosts import Weights, as_arrays, as_tensors, weights_of
 from hexlit.selfplay.playing import Players
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import ReplayWindow, WindowSettings, brier_score
+from hexlit.selfplay.window import ReplayWindow, brier_score
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
@@ -31,9 +31,6 @@ from hexlit.training.task import Session
 
 SHOWN_GAMES = 16
 """Number of latest games kept for display."""
-
-SHARES = ("search_value_share", "search_value_decay", "surprise_share")
-"""Settings of the data that are the window's."""
 
 UNITS = ("games", "positions", "evaluations")
 """Units of the phase of self-play."""
@@ -84,11 +81,11 @@ class SelfPlayDataModule(HexDataModule):
             gather=all_gather,
             board_of=self.board_of,
         )
-        shares = {name: getattr(replay, name) for name in SHARES}
-        window = WindowSettings(capacity=replay.window, **shares)
         self.size = config.board
         boards = *self.config.smaller_boards, config.board
-        self.windows = {size: ReplayWindow(size, config.swap, window) for size in boards}
+        self.windows = {
+            size: ReplayWindow(size, config.swap, replay.window, replay.search_value_share) for size in boards
+        }
         self.evaluations: dict[int, int] = dict.fromkeys(self.windows, 0)
         self.others = others
         self.totals = dict.fromkeys(COUNTS, 0)

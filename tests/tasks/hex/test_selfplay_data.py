@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_module
@@ -21,7 +20,6 @@ from hexlit.selfplay.placement import placement_of
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.optimizer import scaled_lr
-from tests.selfplay.test_window import random_game
 from tests.tasks.hex.stand_ins import session_in
 
 DEVICES = {"cpu": "cpu", "cuda": "cuda:0", "mps": "mps"}
@@ -104,27 +102,3 @@ def test_games_meet_as_many_networks_on_every_device(
     for device in ("cuda", "mps"):
         assert means[device] == pytest.approx(means["cpu"], rel=0.1)
         assert max(met[device]) <= max(met["cpu"]) + 1
-
-
-def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
-    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu"))
-    games = [random_game(game, 3, swap=False) for game in range(40)]
-    records = [replace(game, surprises=np.arange(len(game.policy_plies), dtype=np.float32)) for game in games]
-
-    def drawn(name: str, *overrides: str) -> tuple[bytes, bytes, bytes]:
-        config = recipe("cpu", "board=3", "selfplay.games=4", "search.simulations=2", *overrides)
-        data = SelfPlayDataModule(config, session_in(tmp_path / name, build_profile(config.hardware)))
-        data.window.extend(records)
-        planes, policy, value, *_ = data.window.epoch(batch=64, steps=1, seed=0, epoch=0)[0]
-        return planes.tobytes(), policy.tobytes(), value.tobytes()
-
-    default = drawn("default")
-    off = drawn("off", "data.surprise_share=0", "data.search_value_decay=0")
-    assert default == off
-    assert drawn("surprise", "data.surprise_share=0.5")[0] != default[0]
-    decayed = drawn("decay", "data.search_value_decay=0.8")
-    assert decayed[:2] == default[:2]
-    assert decayed[2] != default[2]
