@@ -73,6 +73,7 @@ def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: di
     assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
     arguments = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra.sweep.dir=sweep"]
     points = ["optimizer.weight_decay=0,0.1", "hydra.sweeper.n_jobs=1"]

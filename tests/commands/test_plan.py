@@ -44,6 +44,7 @@ def test_a_target_is_in_games_or_in_the_strength_of_a_run(
     assert "reached 0.960 at best" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_bench_measures_what_a_plan_reads(tmp_path: Path) -> None:
     small = ["board=3", "net.channels=8", "net.blocks=[1]", "selfplay.games=8", "search.simulations=4"]
     asked = ["what=pace", "experiment=hex5", "repeats=2", "seconds=0.01", f"output={tmp_path}", *small]

@@ -99,6 +99,7 @@ COMMANDS: list[Whole] = [
     # Its report is that of other runs, which tests/commands/test_train.py reads.
     Whole(r"train", [*SMALL_HEX, *EVALUATES, "report=false"], quick=True),
     Whole(r"train.*", [*SMALL_HEX, *EVALUATES]),
+    Whole(r"solve board=[78] .*"),
     Whole(r"solve.*", quick=True),
     Whole(r"games (import|export|stats|show|verify).*", words=[(r"(source)=.*", r"\1={samples}")], quick=True),
     Whole(r"games puzzles.*", ["board=4", "count=2"]),

@@ -194,6 +194,7 @@ def test_a_smaller_board_is_left_at_its_mark_or_after_its_epochs(
     assert all(0 < epoch["brier"] < 1 for epoch in figures)
 
 
+@pytest.mark.slow
 @pytest.mark.row("E14")
 @pytest.mark.row("G4")
 def test_games_on_smaller_boards_are_the_same_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
