@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -66,6 +67,11 @@ def offline_runs(folder: Path) -> list[OfflineRun]:
 
 def read_run(path: Path) -> OfflineRun:
     """The content of the file `path`."""
+    end = time.monotonic() + 30
+    # On a busy machine W&B's program was seen to list no run right after it had finished.
+    while '"type":"run"' not in inspected(path).replace(" ", "") and time.monotonic() < end:
+        inspected.cache_clear()
+        time.sleep(0.2)
     records = [json.loads(line) for line in inspected(path).splitlines()]
     by_type: dict[str, list[dict[str, Any]]] = {}
     for record in records:
