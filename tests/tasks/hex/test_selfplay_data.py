@@ -102,3 +102,15 @@ def test_games_meet_as_many_networks_on_every_device(
     for device in ("cuda", "mps"):
         assert means[device] == pytest.approx(means["cpu"], rel=0.1)
         assert max(met[device]) <= max(met["cpu"]) + 1
+
+
+def test_the_settings_of_the_data_reach_the_windows_of_all_boards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hexlit.selfplay.playing.make_player", Here)
+    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu"))
+    given = ["board=4", "selfplay.smaller_boards=[3]", "selfplay.games=4", "search.simulations=2"]
+    config = recipe("cpu", *given, "data.window=77", "data.search_value_share=0.6")
+    data = SelfPlayDataModule(config, session_in(tmp_path, build_profile(config.hardware)))
+    found = {size: (window.size, window.capacity, window.search_value_share) for size, window in data.windows.items()}
+    assert found == {3: (3, 77, 0.6), 4: (4, 77, 0.6)}
