@@ -19,7 +19,7 @@ from hexlit.selfplay.rebuild import Batch, Epoch, Histories, drawn_part, with_po
 class ReplayWindow:
     """The positions of the latest games."""
 
-    def __init__(self, size: int, swap: bool, capacity: int, search_value_share: float = 0.0) -> None:
+    def __init__(self, size: int, swap: bool, capacity: float, search_value_share: float = 0.0) -> None:
         """An empty window for games on boards of `size`, with or without the swap rule.
 
         It has `capacity` positions at most (whole games, so up to one game more). `search_value_share` is the share of

@@ -28,6 +28,9 @@ class DataConfig(Settings, section="data"):
     """Examples in one optimisation step, on every device; `accelerator.train_batch` overrides it."""
     window: int = number(60_000, "[1, inf)")
     """Self-play: number of positions in the replay window; it holds the latest games."""
+    replay_epochs: int = number(0, "[0, inf)")
+    """Self-play: number of epochs at the end of the run that play no games. They learn from all its games on `board`,
+    not only the latest; each has the draws of an epoch with `selfplay.positions` new ones."""
     reuse: float = number(4.0, "(0, inf)")
     """Self-play: average draws of a new position in the next epoch: positions trained on / positions played."""
     search_value_share: float = number(0.0, "[0, 1]")
@@ -87,6 +90,8 @@ class HexTrainConfig(RunConfig):
         check_search(self.search)
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned")
+        if (replays := self.data.replay_epochs) >= (epochs := self.trainer.max_epochs):
+            raise UsageError(f"data.replay_epochs={replays}: must be below trainer.max_epochs={epochs}")
         boards = self.selfplay.smaller_boards
         if boards and (max(boards) >= self.board or self.data.mix_share):
             raise UsageError(f"selfplay.smaller_boards={boards}: must be below board={self.board}, no data.mix_share")

@@ -106,13 +106,18 @@ class SelfPlayDataModule(HexDataModule):
         if self.trainer.should_stop or epoch >= last:  # Lightning asks once more, and reads nothing
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
             return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
-        self.size = self.board_of(epoch)
-        with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
-            counts = self._play(epoch, phase)
-        if epoch + 1 < last:
+        last_played = last - self.replay.replay_epochs
+        if epoch < last_played:
+            self.size = self.board_of(epoch)
+            with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
+                counts = self._play(epoch, phase)
+            # Whole games exceed the number by a varying amount.
+            new = min(counts.positions, self.config.positions)
+        else:
+            self._take_all_games()
+            new = self.config.positions
+        if epoch + self.players.placement.ahead < last_played:
             self.rounds.start_async(self._weights(), epoch)
-        # Whole games exceed the number by a varying amount.
-        new = min(counts.positions, self.config.positions)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         mixed: dict[str, Any] = {"others": self.others, "share": self.replay.mix_share}
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch, **mixed)
@@ -183,6 +188,15 @@ class SelfPlayDataModule(HexDataModule):
         self._latest, self._brier = counts, brier_score(records)
         self._leave(epoch)
         return counts
+
+    def _take_all_games(self) -> None:
+        """Fill the window of the run's board with all its games, unless it has them already."""
+        self._latest, self._behind = SelfPlayCounts(), []
+        *_, (self.size, window) = self.windows.items()
+        if window.capacity < math.inf:
+            own = [] if self.store is None else [record for record in self.store.records() if record.size == self.size]
+            self.windows[self.size] = ReplayWindow(self.size, window.swap, math.inf, window.search_value_share)
+            self.window.extend(broadcast(own))
 
     def _leave(self, epoch: int) -> None:
         """Leave the smaller board of `epoch` if it has reached its mark, with the first round that has not begun."""
