@@ -34,7 +34,7 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
 
     def nan(module: HexModule, output: Any, batch: Any) -> dict[str, Tensor]:
         nonlocal calls
-        calls += 1
+        calls += bool(batch[0].any())  # empty boards only measure the time of a step
         found = losses(module, output, batch)
         return {name: value * float("nan") for name, value in found.items()} if calls == 2 else found
 
