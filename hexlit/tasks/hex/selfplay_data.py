@@ -106,8 +106,8 @@ class SelfPlayDataModule(HexDataModule):
         if self.trainer.should_stop or epoch >= last:  # Lightning asks once more, and reads nothing
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
             return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
-        last_played = last - self.replay.replay_epochs
-        if epoch < last_played:
+        games_until = last - self.replay.replay_epochs
+        if epoch < games_until:
             self.size = self.board_of(epoch)
             with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
                 counts = self._play(epoch, phase)
@@ -116,7 +116,7 @@ class SelfPlayDataModule(HexDataModule):
         else:
             self._take_all_games()
             new = self.config.positions
-        if epoch + self.players.placement.ahead < last_played:
+        if epoch + self.players.placement.ahead < games_until:
             self.rounds.start_async(self._weights(), epoch)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         mixed: dict[str, Any] = {"others": self.others, "share": self.replay.mix_share}
