@@ -35,7 +35,7 @@ def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable
     measurement: a choice that cannot be saved could differ the next time.
 
     Args:
-        of: everything that the choice depends on, beside the processor and the versions of torch and Numba.
+        of: everything that the choice depends on, beside the names, the processor, the versions of torch and Numba.
         names: the options; the first is preferred among equals.
         measure: seconds of the same work by name; a name that does not work may be absent.
     """
@@ -46,7 +46,9 @@ def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable
         "instructions": [torch.backends.cpu.get_cpu_capability(), os.environ.get("ONEDNN_MAX_CPU_ISA", "")],
         "versions": {name: version(name) for name in ("torch", "numba")},
     }
-    key, path = json.dumps({**parts, **of}, sort_keys=True, default=str), named_cache_folder() / "backends.json"
+    # With the names: who may choose among others leaves this choice as it is.
+    key = json.dumps({**parts, **of, "names": names}, sort_keys=True, default=str)
+    path = named_cache_folder() / "backends.json"
     try:
         with alone(path.with_name(f"{path.name}.lock")):
             known = read_json(path)

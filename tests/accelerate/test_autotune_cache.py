@@ -36,9 +36,10 @@ def test_the_first_measurement_decides_for_good() -> None:
     assert kept[next(iter(kept))] == {"choice": "other", "milliseconds": {"own": 2000.0, "other": 1000.0}}
 
 
-def test_a_choice_that_is_no_longer_there_is_made_again() -> None:
+def test_a_choice_among_other_names_leaves_this_one() -> None:
     cached_choice(KEY, NAMES, lambda: {"own": 2.0, "other": 1.0})
-    assert cached_choice(KEY, ("own", "third"), lambda: {"own": 1.0, "third": 2.0}) == "own"
+    assert cached_choice(KEY, ("own", "third"), lambda: {"own": 2.0, "third": 1.0}) == "third"
+    assert cached_choice(KEY, NAMES, never) == "other"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "\xff\xfe", '{"key": {"choice": ["own"]}}'])
