@@ -104,26 +104,24 @@ def words(command: str) -> list[str]:
     return shlex.split(command)[1:]
 
 
-EXAMPLES = [example for command in COMMANDS for example, _ in taken(command).examples]
-
-
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_runs(example: str, tmp_path: Path, capsys: Captured) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_its_examples_run(name: str, tmp_path: Path, capsys: Captured) -> None:
     """As far as `--cfg job`: the command prepares its arguments, and Hydra composes them."""
-    for word in words(example):
-        if word.startswith("resume="):
-            saved = tmp_path / word.removeprefix("resume=") / ".hydra"
-            saved.mkdir(parents=True)
-            (saved / "overrides.yaml").write_text("- seed=1\n...\n")
-            (saved.parent / "parts.json").touch()  # of a strength run
-    command, *arguments = words(example)
-    if command == "report" and "=" not in "".join(arguments[:1]):
-        for folder in arguments[:1]:
-            (tmp_path / folder).mkdir(parents=True)
-    assert main([command, *(word for word in arguments if word != "--multirun"), "--cfg=job"]) == 0, example
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    assert OmegaConf.create(captured.out)
+    for example, _ in taken(name).examples:
+        for word in words(example):
+            if word.startswith("resume="):
+                saved = tmp_path / word.removeprefix("resume=") / ".hydra"
+                saved.mkdir(parents=True)
+                (saved / "overrides.yaml").write_text("- seed=1\n...\n")
+                (saved.parent / "parts.json").touch()  # of a strength run
+        command, *arguments = words(example)
+        if command == "report" and "=" not in "".join(arguments[:1]):
+            for folder in arguments[:1]:
+                (tmp_path / folder).mkdir(parents=True)
+        assert main([command, *(word for word in arguments if word != "--multirun"), "--cfg=job"]) == 0, example
+        captured = capsys.readouterr()
+        assert captured.err == "", example
+        assert OmegaConf.create(captured.out), example
 
 
 def test_the_settings_of_the_command_line_are_shown(capsys: Captured) -> None:

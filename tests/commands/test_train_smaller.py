@@ -68,20 +68,45 @@ def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> 
     assert cost["flops"] == total
 
 
-@pytest.mark.row("G4")
-@pytest.mark.parametrize("how", [WORKER, ("selfplay.workers=0",)])
-def test_a_resumed_run_is_the_uninterrupted_one(how: tuple[str, ...], tmp_path: Path) -> None:
-    """It ended in the middle, with games in progress on every board."""
-    settings = (*SMALLER, "selfplay.smaller_share=0.5", *how)
-    (tmp_path / "part").mkdir()
-    whole = train(tmp_path, *settings)
-    most = float(whole.table("metrics.csv")[2]["cost.flops"])
-    part = train(tmp_path / "part", *settings, f"trainer.max_flops={most}")
-    assert boards(part) == [2, 3, 4]
-    train(tmp_path / "part", "resume=run", "trainer.max_flops=null", base=())
+def resumed(folder: Path, whole: Run, after: int, *settings: str) -> Run:
+    """As `whole`, but ended after so many epochs, and resumed; checked to be the same."""
+    (folder / "part").mkdir()
+    most = 1.001 * float(whole.table("metrics.csv")[after - 1]["cost.flops"])  # rounding leaves room for the last epoch
+    part = train(folder / "part", *settings, f"trainer.max_flops={most}")
+    assert boards(part) == boards(whole)[:after]
+    train(folder / "part", "resume=run", "trainer.max_flops=null", base=())
     assert boards(part) == boards(whole)
     assert same_weights(whole, part)
     assert same_games(whole.games, part.games)
+    return part
+
+
+@pytest.mark.row("G4")
+def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
+    """It ended in the middle, with games in progress on every board."""
+    settings = (*SMALLER, "selfplay.smaller_share=0.5", "selfplay.workers=0")
+    whole = train(tmp_path, *settings)
+    assert boards(resumed(tmp_path, whole, 3, *settings)) == [2, 3, 4, 2, 4]
+
+
+def test_the_last_epochs_learn_from_all_games_and_go_on_after_an_interruption(tmp_path: Path) -> None:
+    last = ("trainer.max_epochs=9", "data.replay_epochs=5", "data.window=1", "optimizer.schedule=constant")
+    settings = (*SMALLER, *last, *WORKER)
+    whole = train(tmp_path, *settings)
+    rows = whole.table("metrics.csv")
+    positions = sum(len(record.policy_plies) for record in whole.games.values() if record.size == 4)
+    windows = [int(float(row["selfplay.window"])) for row in rows]
+    assert windows[4:] == [positions] * 5
+    assert max(windows[:4]) < positions
+    assert rows[3]["selfplay.games"] == rows[8]["selfplay.games"]
+    assert rows[3]["cost.actor_macs"] == rows[8]["cost.actor_macs"]
+    assert float(rows[4]["cost.flops"]) < float(rows[5]["cost.flops"])
+    resumed(tmp_path, whole, 8, *settings)
+
+
+def test_a_run_without_games_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([*TINY, "trainer.max_epochs=3", "data.replay_epochs=3"]) == 2
+    assert "data.replay_epochs=3: must be below trainer.max_epochs=3" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("setting", ["selfplay.smaller_boards=[4]", "selfplay.smaller_boards=[1]"])

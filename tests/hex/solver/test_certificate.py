@@ -32,7 +32,7 @@ def certified(solver: ExactSolver, board: npt.NDArray[np.int8], to_move: int, pa
 
 
 @pytest.mark.row("G2")
-@pytest.mark.parametrize("size", [3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [3, 4, 5, *(pytest.param(size, marks=pytest.mark.slow) for size in (6, 7))])
 def test_every_opening_has_a_certificate(size: int, tmp_path: Path) -> None:
     solver = ExactSolver(size, use=Ingredients(stones=False))
     for cell, wins in enumerate(solved_openings(size).ravel()):
