@@ -54,10 +54,8 @@ def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable
             known = read_json(path)
             if key not in known or known[key].get("choice") not in names:
                 seconds = measure()
-                known[key] = {
-                    "choice": fastest(names, seconds),
-                    "milliseconds": {name: round(1000 * taken, 4) for name, taken in seconds.items()},
-                }
+                times = {name: round(1000 * taken, 4) for name, taken in seconds.items()}
+                known[key] = {"choice": fastest(names, seconds), "milliseconds": times}
                 write_text_atomic(path, json.dumps(known, indent=1) + "\n")
             return str(known[key]["choice"])
     except OSError as error:
