@@ -135,8 +135,8 @@ class Strength:
         `opening_map` (value of each opening for Black, `size*size` numbers) and `opening_truth`. `search_optimality`,
         `policy_optimality`: share of won positions that the searched move, or the most likely move of the policy, keeps
         won. `rollouts_share`: share of games won against a search with random playouts. `score`: chooses the best
-        checkpoint; it is `rollouts_share`, or of k won positions among n kept won (k + 1) / (n + 2), Laplace's rule of
-        succession, so that few positions do not win by luck.
+        checkpoint; it is `rollouts_share`, or of n openings and won positions, k of them judged right and kept won,
+        (k + 1) / (n + 2), Laplace's rule of succession, so that few positions do not win by luck.
 
         Where figures may prove the network, a measurement that is not final takes a fifth of its positions until its
         figures come near the proof. `positions` is their number.
@@ -172,17 +172,17 @@ class Strength:
         cells, movers = np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
         searched = searcher.judge(cells, movers)
         opening_map, moves = -searched.value[: len(openings)], searched.action[len(openings) :]
-        search_optimality = float(keeps_the_win(positions, moves).mean())
+        kept, right = keeps_the_win(positions, moves), openings_right(opening_map.tolist(), truth)
         likeliest = policy.judge(positions.cells, positions.to_move).action
         figures: Figures = {
             "openings": len(truth),
-            "openings_right": openings_right(opening_map.tolist(), truth),
+            "openings_right": right,
             "opening_map": opening_map.tolist(),
             "opening_truth": [bool(wins) for wins in truth],
-            "search_optimality": search_optimality,
+            "search_optimality": float(kept.mean()),
             "policy_optimality": float(keeps_the_win(positions, likeliest).mean()),
             "positions": len(positions),
-            "score": (search_optimality * len(positions) + 1) / (len(positions) + 2),
+            "score": (int(kept.sum()) + right + 1) / (len(positions) + len(truth) + 2),
         }
         figures |= self._judge_by_value(policy, from_games)
         if final:

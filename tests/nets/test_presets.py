@@ -14,6 +14,7 @@ PARAMETERS = {
     "tiny": 42_163,
     "micro": 50_307,
     "mini": 71_971,
+    "deep": 130_755,
     "small": 325_027,
     "se": 333_539,
     "attention": 358_563,
