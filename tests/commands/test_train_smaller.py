@@ -1,5 +1,6 @@
 """`hexlit train selfplay.smaller_boards=...`: one network learns on several boards in turn."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -35,25 +36,10 @@ def test_the_smaller_boards_come_first_and_have_their_share_of_the_later_epochs(
 
 
 @pytest.mark.row("G4")
-def test_a_smaller_board_is_left_when_it_reaches_its_mark(tmp_path: Path) -> None:
-    """The run ends before that, and goes on as the uninterrupted one."""
+def test_a_smaller_board_is_left_at_the_epoch_it_is_said_to_be() -> None:
     config = SelfPlayConfig(smaller_boards=[5, 6], smaller_epochs=3)
     assert [config.board_of(epoch, 7, [2]) for epoch in range(6)] == [5, 5, 6, 6, 6, 7]
     assert [config.board_of(epoch, 7, [1, 3]) for epoch in range(4)] == [5, 6, 6, 7]
-    settings = (
-        "board=[2,3,4]",
-        "selfplay.smaller_epochs=3",
-        "selfplay.smaller_mark=1",
-        "trainer.max_epochs=4",
-        *WORKER,
-    )
-    (tmp_path / "part").mkdir()
-    whole, part = train(tmp_path, *settings), train(tmp_path / "part", *settings, "trainer.max_flops=1")
-    assert boards(whole) == [2, 3, 4, 4]
-    assert boards(part) == [2]
-    train(tmp_path / "part", "resume=run", "trainer.max_flops=null", base=())
-    assert boards(part) == boards(whole)
-    assert same_weights(whole, part)
 
 
 @pytest.mark.row("G4")
@@ -68,17 +54,20 @@ def test_the_cost_counts_every_position_at_the_size_of_its_board(mixed: Run) -> 
     assert cost["flops"] == total
 
 
-def resumed(folder: Path, whole: Run, after: int, *settings: str) -> Run:
-    """As `whole`, but ended after so many epochs, and resumed; checked to be the same."""
+def resumed(folder: Path, whole: Run, ends: Sequence[int], *settings: str) -> None:
+    """Check that a run is `whole`, too, if it is ended after each of `ends` epochs, and resumed."""
     (folder / "part").mkdir()
-    most = 1.001 * float(whole.table("metrics.csv")[after - 1]["cost.flops"])  # rounding leaves room for the last epoch
-    part = train(folder / "part", *settings, f"trainer.max_flops={most}")
-    assert boards(part) == boards(whole)[:after]
-    train(folder / "part", "resume=run", "trainer.max_flops=null", base=())
+    costs = [float(row["cost.flops"]) for row in whole.table("metrics.csv")]
+    begin, base = settings, tuple(TINY)
+    for end in ends:
+        most = 1.001 * costs[end - 1]  # rounding leaves room for the last epoch
+        part = train(folder / "part", *begin, f"trainer.max_flops={most}", base=base)
+        assert boards(part) == boards(whole)[:end]
+        begin, base = ("resume=run",), ()
+    part = train(folder / "part", *begin, "trainer.max_flops=null", base=base)
     assert boards(part) == boards(whole)
     assert same_weights(whole, part)
     assert same_games(whole.games, part.games)
-    return part
 
 
 @pytest.mark.row("G4")
@@ -86,22 +75,28 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
     """It ended in the middle, with games in progress on every board."""
     settings = (*SMALLER, "selfplay.smaller_share=0.5", "selfplay.workers=0")
     whole = train(tmp_path, *settings)
-    assert boards(resumed(tmp_path, whole, 3, *settings)) == [2, 3, 4, 2, 4]
+    assert boards(whole) == [2, 3, 4, 2, 4]
+    resumed(tmp_path, whole, [3], *settings)
 
 
-def test_the_last_epochs_learn_from_all_games_and_go_on_after_an_interruption(tmp_path: Path) -> None:
-    last = ("trainer.max_epochs=9", "data.replay_epochs=5", "data.window=1", "optimizer.schedule=constant")
-    settings = (*SMALLER, *last, *WORKER)
+@pytest.mark.row("G4")
+def test_boards_are_left_at_their_mark_the_last_epochs_learn_from_later_games_and_both_go_on(tmp_path: Path) -> None:
+    """The run ends on a smaller board, and while it learns from the later half of its games."""
+    mark = ("board=[2,3,4]", "selfplay.smaller_epochs=3", "selfplay.smaller_mark=1")
+    replay = ("trainer.max_epochs=9", "data.replay_epochs=5", "data.replay_share=0.5", "data.window=1")
+    settings = (*mark, *replay, "optimizer.schedule=constant", *WORKER)
     whole = train(tmp_path, *settings)
+    assert boards(whole) == [2, 3, *[4] * 7]
     rows = whole.table("metrics.csv")
-    positions = sum(len(record.policy_plies) for record in whole.games.values() if record.size == 4)
+    games = [record for record in whole.games.values() if record.size == 4]
+    positions = sum(len(record.policy_plies) for record in games[len(games) // 2 :])
     windows = [int(float(row["selfplay.window"])) for row in rows]
     assert windows[4:] == [positions] * 5
     assert max(windows[:4]) < positions
     assert rows[3]["selfplay.games"] == rows[8]["selfplay.games"]
     assert rows[3]["cost.actor_macs"] == rows[8]["cost.actor_macs"]
     assert float(rows[4]["cost.flops"]) < float(rows[5]["cost.flops"])
-    resumed(tmp_path, whole, 8, *settings)
+    resumed(tmp_path, whole, [1, 8], *settings)
 
 
 def test_a_run_without_games_is_refused(capfd: pytest.CaptureFixture[str]) -> None:

@@ -114,7 +114,7 @@ class SelfPlayDataModule(HexDataModule):
             # Whole games exceed the number by a varying amount.
             new = min(counts.positions, self.config.positions)
         else:
-            self._take_all_games()
+            self._take_games_again()
             new = self.config.positions
         if epoch + self.players.placement.ahead < games_until:
             self.rounds.start_async(self._weights(), epoch)
@@ -189,14 +189,14 @@ class SelfPlayDataModule(HexDataModule):
         self._leave(epoch)
         return counts
 
-    def _take_all_games(self) -> None:
-        """Fill the window of the run's board with all its games, unless it has them already."""
+    def _take_games_again(self) -> None:
+        """Fill the window of the run's board with the share `data.replay_share` of its games, unless it has them."""
         self._latest, self._behind = SelfPlayCounts(), []
         *_, (self.size, window) = self.windows.items()
         if window.capacity < math.inf:
             own = [] if self.store is None else [record for record in self.store.records() if record.size == self.size]
             self.windows[self.size] = ReplayWindow(self.size, window.swap, math.inf, window.search_value_share)
-            self.window.extend(broadcast(own))
+            self.window.extend(broadcast(own[-math.ceil(len(own) * self.replay.replay_share) :]))
 
     def _leave(self, epoch: int) -> None:
         """Leave the smaller board of `epoch` if it has reached its mark, with the first round that has not begun."""
