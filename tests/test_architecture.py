@@ -77,7 +77,7 @@ CODE_LINES = {
     "reporting": 2600,
     "hex": 3789,
     "selfplay": 2234,
-    "tasks": 2282,
+    "tasks": 2283,
     "arena": 2507,
     "training": 1700,
     "accelerate": 1300,
