@@ -37,7 +37,7 @@ def games_kept(rounds: SelfPlayRounds) -> int:
 
 @pytest.fixture
 def ahead(tmp_path: Path) -> Iterator[SelfPlayRounds]:
-    rounds = rounds_in(tmp_path / "ahead", 2, ahead=1)
+    rounds = rounds_in(tmp_path / "ahead", 1, ahead=1)
     yield rounds
     rounds.close()
 
@@ -61,9 +61,10 @@ def moves(games: list[list[GameRecord]]) -> list[dict[int, tuple[int, list[int]]
 
 
 @pytest.mark.row("E13")
-def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfPlayRounds, tmp_path: Path) -> None:
+def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(tmp_path: Path) -> None:
+    ahead, plain = (rounds_in(tmp_path / str(rounds), 2, ahead=rounds) for rounds in (1, 0))
     played = epochs(ahead, WEIGHTS)
-    plain = rounds_in(tmp_path / "plain", 2, ahead=0)
+    ahead.close()
     lagging = [plain.play(salt, max(0, epoch - 1), no_news)[0] for epoch, salt in enumerate([b"a", *WEIGHTS[:-1]])]
     plain.close()
     assert moves(played) == moves(lagging)
@@ -95,8 +96,7 @@ def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds)
 
 @pytest.mark.row("E13")
 def test_rounds_further_ahead_are_played_with_weights_as_many_epochs_old(tmp_path: Path) -> None:
-    ahead = rounds_in(tmp_path / "ahead", 2, ahead=2)
-    plain = rounds_in(tmp_path / "plain", 2, ahead=0)
+    ahead, plain = (rounds_in(tmp_path / str(rounds), 1, ahead=rounds) for rounds in (2, 0))
     try:
         played = [ahead.play(b"a", 0, no_news)[0]]
         for epoch, salt in enumerate(WEIGHTS[1:], start=1):
@@ -115,22 +115,20 @@ def test_rounds_further_ahead_are_played_with_weights_as_many_epochs_old(tmp_pat
 
 
 @pytest.mark.row("A24")
-@pytest.mark.parametrize("interrupted_after", [1, 2])
-def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
-    interrupted_after: int, ahead: SelfPlayRounds, tmp_path: Path
-) -> None:
-    whole = epochs(ahead, WEIGHTS)
-    first = rounds_in(tmp_path / "cut", 2, ahead=1)
-    played = epochs(first, WEIGHTS[:interrupted_after])
-    state = first.state()
-    assert state.begun == [(WEIGHTS[interrupted_after - 1], interrupted_after - 1)]
-    first.close()
-    again = rounds_in(tmp_path / "cut", 2, ahead=1)
-    again.restore(state)
-    assert again.state().begun == state.begun
-    played += epochs(again, WEIGHTS[interrupted_after:], interrupted_after)
-    again.close()
-    assert moves(played) == moves(whole)
+def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(ahead: SelfPlayRounds, tmp_path: Path) -> None:
+    whole = moves(epochs(ahead, WEIGHTS))
+    for interrupted_after in (1, 2):
+        first = rounds_in(tmp_path / str(interrupted_after), 1, ahead=1)
+        played = epochs(first, WEIGHTS[:interrupted_after])
+        state = first.state()
+        assert state.begun == [(WEIGHTS[interrupted_after - 1], interrupted_after - 1)]
+        first.close()
+        again = rounds_in(tmp_path / str(interrupted_after), 1, ahead=1)
+        again.restore(state)
+        assert again.state().begun == state.begun
+        played += epochs(again, WEIGHTS[interrupted_after:], interrupted_after)
+        again.close()
+        assert moves(played) == whole
 
 
 def test_without_being_ahead_nothing_begins(tmp_path: Path) -> None:
