@@ -80,16 +80,16 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("G4")
-def test_boards_are_left_at_their_mark_the_last_epochs_learn_from_later_games_and_both_go_on(tmp_path: Path) -> None:
-    """The run ends on a smaller board, and while it learns from the later half of its games."""
+def test_boards_are_left_at_their_mark_the_last_epochs_learn_from_all_games_and_both_go_on(tmp_path: Path) -> None:
+    """The run ends on a smaller board, and while it learns from all of its games."""
     mark = ("board=[2,3,4]", "selfplay.smaller_epochs=3", "selfplay.smaller_mark=1")
-    replay = ("trainer.max_epochs=9", "data.replay_epochs=5", "data.replay_share=0.5", "data.window=1")
+    replay = ("trainer.max_epochs=9", "data.replay_epochs=5", "data.window=1")
     settings = (*mark, *replay, "optimizer.schedule=constant", *WORKER)
     whole = train(tmp_path, *settings)
     assert boards(whole) == [2, 3, *[4] * 7]
     rows = whole.table("metrics.csv")
     games = [record for record in whole.games.values() if record.size == 4]
-    positions = sum(len(record.policy_plies) for record in games[len(games) // 2 :])
+    positions = sum(len(record.policy_plies) for record in games)
     windows = [int(float(row["selfplay.window"])) for row in rows]
     assert windows[4:] == [positions] * 5
     assert max(windows[:4]) < positions

@@ -31,8 +31,6 @@ class DataConfig(Settings, section="data"):
     replay_epochs: int = number(0, "[0, inf)")
     """Self-play: number of epochs at the end of the run that play no games. They learn from all its games on `board`,
     not only the latest; each has the draws of an epoch with `selfplay.positions` new ones."""
-    replay_share: float = number(1.0, "(0, 1]")
-    """Self-play: share of those games that these epochs learn from: the latest, of which fewer results are wrong."""
     reuse: float = number(4.0, "(0, inf)")
     """Self-play: average draws of a new position in the next epoch: positions trained on / positions played."""
     search_value_share: float = number(0.0, "[0, 1]")

@@ -190,13 +190,13 @@ class SelfPlayDataModule(HexDataModule):
         return counts
 
     def _take_games_again(self) -> None:
-        """Fill the window of the run's board with the share `data.replay_share` of its games, unless it has them."""
+        """Fill the window of the run's board with all of its games, unless it has them."""
         self._latest, self._behind = SelfPlayCounts(), []
         *_, (self.size, window) = self.windows.items()
         if window.capacity < math.inf:
             own = [] if self.store is None else [record for record in self.store.records() if record.size == self.size]
             self.windows[self.size] = ReplayWindow(self.size, window.swap, math.inf, window.search_value_share)
-            self.window.extend(broadcast(own[-math.ceil(len(own) * self.replay.replay_share) :]))
+            self.window.extend(broadcast(own))
 
     def _leave(self, epoch: int) -> None:
         """Leave the smaller board of `epoch` if it has reached its mark, with the first round that has not begun."""
