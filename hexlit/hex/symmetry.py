@@ -9,19 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.frame import frame_action, frame_actions, frame_map
+from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.geometry import WHITE, geometry
-
-
-def rotate_planes(planes: NDArray[Any]) -> NDArray[Any]:
-    """Planes `[..., size, size]` turned by 180 degrees (a view)."""
-    return planes[..., ::-1, ::-1]
-
-
-def rotate_policy(policy: NDArray[Any], size: int) -> NDArray[Any]:
-    """Policy `[..., A]` of the turned position; a swap action at the end stays where it is."""
-    turned: NDArray[Any] = policy[..., geometry(size).rotated[: policy.shape[-1]]]
-    return turned
 
 
 def rotate_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
@@ -35,11 +24,6 @@ def exchange_colours(cells: NDArray[np.int8]) -> NDArray[np.int8]:
     size = round(cells.shape[-1] ** 0.5)
     mirrored: NDArray[np.int8] = -frame_map(cells, WHITE, size)
     return mirrored
-
-
-def exchange_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
-    """Moves (cells or the swap) on the colour-exchanged board."""
-    return frame_actions(moves, np.full(moves.shape, WHITE, np.int8), size)
 
 
 def mirror_cell(cell: int, size: int) -> int:

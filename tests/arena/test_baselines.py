@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlayer
 from hexlit.arena.matches import play_games, play_match
 from hexlit.arena.players import Player, PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.hex.geometry import geometry
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.solver import ExactSolver
-from hexlit.hex.symmetry import exchange_colours, exchange_moves
+from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import won_positions
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
@@ -137,7 +138,7 @@ def test_both_colours_play_alike(case: Case) -> None:
         cells, to_move, _ = random_positions(size, 16, 2)
         moves = case.make(size, 1).choose(cells, to_move)
         mirrored = case.make(size, 1).choose(exchange_colours(cells), -to_move)
-        assert np.array_equal(mirrored, exchange_moves(moves, size)), f"on {size}x{size} the colours differ"
+        assert np.array_equal(mirrored, geometry(size).transposed[moves]), f"on {size}x{size} the colours differ"
 
 
 @pytest.mark.parametrize("name", [name for name in BASELINES if "width" not in name and name != "solver"])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hexlit.hex.board import GameBoard
-from hexlit.hex.encoding import encode
-from hexlit.hex.symmetry import exchange_colours, exchange_moves, rotate_moves, rotate_planes, rotate_policy
+from hexlit.hex.geometry import geometry
+from hexlit.hex.symmetry import exchange_colours, rotate_moves
 from tests.hex import reference
 
 
@@ -14,13 +14,8 @@ def test_symmetries_are_involutions(size: int) -> None:
     random = np.random.default_rng(size)
     cells = random.integers(-1, 2, (4, size * size)).astype(np.int8)
     moves = np.arange(size * size + 1)
-    policy = random.random((4, size * size + 1))
     assert np.array_equal(exchange_colours(exchange_colours(cells)), cells)
-    assert np.array_equal(exchange_moves(exchange_moves(moves, size), size), moves)
     assert np.array_equal(rotate_moves(rotate_moves(moves, size), size), moves)
-    assert np.array_equal(rotate_policy(rotate_policy(policy, size), size), policy)
-    planes = encode(cells, np.array([1, -1, 1, -1], np.int8))
-    assert np.array_equal(rotate_planes(rotate_planes(planes)), planes)
 
 
 def test_rotation_keeps_the_winner_and_exchange_gives_the_win_to_the_other_player() -> None:
@@ -39,22 +34,13 @@ def test_a_turned_game_is_the_turned_position() -> None:
     moves = np.array([3, 7, 12, 1, 0])
     board, turned = GameBoard(4, moves=moves.tolist()), GameBoard(4, moves=rotate_moves(moves, 4).tolist())
     assert np.array_equal(turned.cells, board.cells[::-1])
-    assert np.array_equal(turned.planes(), rotate_planes(board.planes()))
-
-
-@pytest.mark.parametrize("swap", [False, True])
-def test_a_turned_policy_gives_the_turned_move_the_same_probability(swap: bool) -> None:
-    size = 5
-    policy = np.random.default_rng(1).random(size * size + swap)
-    turned = rotate_policy(policy, size)
-    for move in range(size * size + swap):
-        assert turned[int(rotate_moves(np.array(move), size))] == policy[move]
+    assert np.array_equal(turned.planes(), board.planes()[..., ::-1, ::-1])
 
 
 def test_a_colour_exchanged_game_is_the_colour_exchanged_position() -> None:
     moves = np.array([3, 7, 12])
     cells = GameBoard(4, moves=moves.tolist()).cells
     mirrored = np.zeros(16, np.int8)
-    for colour, move in zip((-1, 1, -1), exchange_moves(moves, 4), strict=True):
+    for colour, move in zip((-1, 1, -1), geometry(4).transposed[moves], strict=True):
         mirrored[move] = colour
     assert np.array_equal(exchange_colours(cells), mirrored)

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.symmetry import exchange_colours, exchange_moves
+from hexlit.hex.geometry import geometry
+from hexlit.hex.symmetry import exchange_colours
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 from hexlit.search.search import SearchResult, TreeSearch
@@ -60,9 +61,9 @@ def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(
     search = made(algorithm, 5, False, 20, 50)
     plain = search.run(cells, to_move, KeyedEvaluator(), noise=1.0)
     mirrored = search.run(exchange_colours(cells), -to_move, KeyedEvaluator(), noise=1.0)
-    there = exchange_moves(np.arange(25), 5)
+    there = geometry(5).transposed[np.arange(25)]
     expected = SearchResult(
-        plain.policy[:, there], exchange_moves(plain.action, 5), plain.value, plain.visits[:, there]
+        plain.policy[:, there], geometry(5).transposed[plain.action], plain.value, plain.visits[:, there]
     )
     assert_identical(mirrored, expected)
 
