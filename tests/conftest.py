@@ -150,6 +150,23 @@ def _a_share_of_the_cores() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _commands_are_composed_once() -> None:
+    """Half of the time of most commands in a test's own process; a process of its own does all of it."""
+    from hydra._internal.hydra import Hydra
+    from hydra.core.config_store import ConfigStore
+
+    asked = Hydra.get_mode
+
+    def mode_of(hydra: Hydra, config_name: str | None, overrides: list[str]) -> object:
+        """Hydra composes every command once more, to ask whether its configuration wants `--multirun`."""
+        return asked(hydra, config_name, overrides) if any("hydra.mode" in word for word in overrides) else None
+
+    Hydra.get_mode = mode_of  # type: ignore[method-assign]
+    # It copies the store of all schemas for every command, though its copy is only read.
+    ConfigStore.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No trial waits for a slot of another worker's sweep, or of the user's."""
     os.environ["HEXLIT_SLOTS"] = str(tmp_path_factory.mktemp("slots"))

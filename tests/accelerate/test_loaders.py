@@ -8,24 +8,13 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
-from torch.utils.data import Dataset
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.tasks.classify.config import DEVICE_DEFAULTS
+from tests.accelerate.numbers import Numbers
 from tests.accelerate.test_profile import CPU, CUDA, profile_on
-
-
-class Numbers(Dataset[Tensor]):
-    """Sixteen numbers, each beside the process that loaded it."""
-
-    def __len__(self) -> int:
-        return 16
-
-    def __getitem__(self, index: int) -> Tensor:
-        return torch.tensor([index, os.getpid()])
 
 
 def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: Any) -> DeviceProfile:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra._internal.hydra import Hydra
-from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override
 from omegaconf import OmegaConf
@@ -83,10 +81,6 @@ def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         typed(command.config, schema)
 
     monkeypatch.setattr(application, "_watched", lambda task: watched(check))
-    # Hydra composes every command twice, first to ask whether its configuration wants `--multirun`.
-    monkeypatch.setattr(Hydra, "get_mode", lambda self, config_name, overrides: None)
-    # It copies the store of all schemas for every command, though its copy is only read.
-    monkeypatch.setattr(ConfigStore, "__deepcopy__", lambda self, memo: self, raising=False)
     with contextlib.chdir(Path.cwd()):
         yield
 
