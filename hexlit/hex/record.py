@@ -54,9 +54,6 @@ class GameRecord:
     """Plies (0 = before the first move) whose searched policy is kept, `[K]`."""
     policies: NDArray[np.float16] = field(default_factory=_no_policy)
     """Those policies over the board's actions, `[K, A]`."""
-    surprises: NDArray[np.float32] = field(default_factory=_no_values)
-    """Divergence of each of those policies from the network's prior (Kullback-Leibler, nats), `[K]`. Empty if unknown:
-    in games of others, and in those from before it was recorded."""
     network_version: int = 0
     """Epochs the network had been trained when the game started."""
     seed: int = 0

@@ -38,7 +38,7 @@ from hexlit.selfplay.play import (
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
-_ARRAYS = ("moves", "values", "simulations", "surprises")
+_ARRAYS = ("moves", "values", "simulations")
 """Arrays of `GameArrays` in a snapshot, in addition to the policies, of which it has only those of full searches."""
 
 LARGEST_SOLVED = 8
@@ -274,9 +274,8 @@ class SelfPlay:
         state = self._state
         for name in SLOT.names or ():
             state.slot[name] = snapshot[f"slot.{name}"]
-        # Snapshots from before surprises were recorded have none: those of these moves are unknown.
         for name in _ARRAYS:
-            getattr(state, name)[:] = snapshot.get(name, np.float32(0))
+            getattr(state, name)[:] = snapshot[name]
         policies = snapshot["policies"]  # of all moves in earlier snapshots
         state.policies[self._full] = policies if policies.ndim == 2 else policies[self._full]
         for g in range(self.games):
@@ -319,7 +318,7 @@ class SelfPlay:
 
     def _record(self, g: int) -> GameRecord:
         state, slot = self._state, self._state.slot[g]
-        of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _ARRAYS[:3]}
+        of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _ARRAYS}
         full = np.flatnonzero(of_moves["simulations"] == self.settings.search.simulations)
         return GameRecord(
             **{name: slot[name].item() for name in _FACTS},
@@ -328,5 +327,4 @@ class SelfPlay:
             ending=Ending.CONNECTED if slot["state"] == CONNECTED else Ending.RESIGNED,
             policy_plies=full.astype(np.int16),
             policies=state.policies[g, full].astype(np.float16),
-            surprises=state.surprises[g, full],
         )

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending
 
-LATER_COLUMNS = ("black", "white", "source", "surprises")
-"""Columns that files of earlier versions do not have; empty fields there are empty texts and lists."""
+LATER_COLUMNS = ("black", "white", "source")
+"""Columns that files of earlier versions do not have; empty fields there are empty texts."""
 
 _PLAIN = ("size", "swap", "winner", "ending", "opening", "would_resign")
 
@@ -29,11 +29,10 @@ _RANGES = {
     "values": (-1.001, 1.001),
     "simulations": (0, np.inf),
     "policies": (0, 1.001),
-    "surprises": (0, float(np.finfo(np.float32).max)),
 }
 """Least and largest value, or the same of every value in a list; means of values may be off by rounding."""
 
-_LENGTHS = {"values": "moves", "simulations": "moves", "surprises": "policy_plies"}
+_LENGTHS = {"values": "moves", "simulations": "moves"}
 """A column of lists -> the one whose lists are as long, unless its own are empty."""
 
 

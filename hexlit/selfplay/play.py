@@ -4,7 +4,6 @@ Every game runs its own searches at its own pace. When a search has used its bud
 search begins at once. So no row of the evaluator's batch waits for the other games.
 """
 
-import math
 from typing import NamedTuple, get_type_hints
 
 import numpy as np
@@ -90,8 +89,6 @@ class GameArrays(NamedTuple):
     """Simulations spent on each move; 0 for the random opening, `[G, T]`."""
     policies: NDArray[np.float32]
     """Searched policy before each move, `[G, T, A]`."""
-    surprises: NDArray[np.float32]
-    """Divergence of that policy from the prior, `[G, T]`."""
     row: NDArray[np.float32]
     """Room for the policy of one search in the mover's frame, `[G, A]`."""
 
@@ -241,16 +238,6 @@ def looks_lost(games: GameArrays, g: int, value: float, colour: int, rules: Rule
     return bool(slot.may_resign)
 
 
-@inline
-def divergence(policy: NDArray[np.float32], prior: NDArray[np.float32]) -> float:
-    """Kullback-Leibler divergence of `policy` `[A]` from `prior` `[A]` in nats, at least 0."""
-    total = 0.0
-    for action in range(policy.size):
-        if policy[action] > 0.0 and prior[action] > 0.0:
-            total += policy[action] * math.log(policy[action] / prior[action])
-    return max(0.0, total)
-
-
 @uncounted_device_function
 def finish_move(
     games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rules, params: Params, table: Geometry
@@ -270,7 +257,6 @@ def finish_move(
             action = gambled_action(tree, g, k)
     for a in range(row.size):
         games.policies[g, ply, framed(a, colour, table)] = row[a]
-    games.surprises[g, ply] = divergence(row, tree.root_policy[g])
     games.values[g, ply] = value
     games.simulations[g, ply] = tree.game[g].budget
     tree.game[g].nodes = 0

@@ -49,7 +49,6 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "simulations": (pa.list_(pa.int16()), "Simulations of the search for each move. [T] or empty"),
     "policy_plies": (pa.list_(pa.int16()), "Plies whose searched policy is kept. [K]"),
     "policies": (_HALVES, "Searched policies of policy_plies in turn: K * A probabilities, A = size * size + swap."),
-    "surprises": (_FLOATS, "Kullback-Leibler divergence of each kept policy from the prior, in nats. [K] or empty"),
     "network_version": (pa.int32(), "Epochs that the network had been trained when the game started."),
     "seed": (pa.int64(), "Seed of the run."),
     "search": (pa.string(), "Settings of the search, JSON."),
@@ -60,13 +59,14 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "source": (pa.string(), "Where an imported game was read, file:line."),
 }
 
-# Version 1 had no black, white and source, version 2 no surprises, version 3 no descriptions and no moves_text.
+# Version 1 had no black, white and source. Versions 3 and 4 also had surprises. Version 4 brought the descriptions and
+# moves_text.
 DESCRIPTION = b"description"
 """Key of a description, in the metadata of a table and of each of its fields."""
 
 PART_SCHEMA = pa.schema(
     [pa.field(name, kind, metadata={DESCRIPTION: said}) for name, (kind, said) in _COLUMNS.items()],
-    metadata={"hexlit": "games, version 4", DESCRIPTION: _ABOUT},
+    metadata={"hexlit": "games, version 5", DESCRIPTION: _ABOUT},
 )
 """The columns of a part file."""
 

@@ -137,27 +137,6 @@ def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfi
             assert set(np.flatnonzero(policy).tolist()) <= legal[ply]
 
 
-@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
-def test_surprises_are_the_divergence_of_the_searched_policy_from_the_prior(search: SearchConfig) -> None:
-    """Against the definition, with the prior that the evaluator gives."""
-    seen = 0
-    for record in play(search=search).values():
-        assert len(record.surprises) == len(record.policy_plies)
-        for ply, policy, surprise in zip(record.policy_plies.tolist(), record.policies, record.surprises, strict=True):
-            board = GameBoard(4, moves=record.moves[:ply].tolist())
-            prior, value = np.empty((1, 16), np.float32), np.empty(1, np.float32)
-            Digest().evaluate(board.planes(), prior, value)
-            searched = policy.astype(np.float64).reshape(4, 4)
-            searched = (searched.T if ply % 2 else searched).ravel()
-            legal = board.planes()[0, :2].sum(0).ravel() == 0
-            prior = np.where(legal, prior[0], 0) / prior[0][legal].sum()
-            found = searched > 0
-            expected = (searched[found] * np.log(searched[found] / prior[found])).sum()
-            assert surprise == pytest.approx(expected, abs=0.02)  # policies are kept in float16
-            seen += surprise > 0.1
-    assert seen > 20
-
-
 @pytest.mark.row("E1")
 def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
     records = play(size=3, swap=True, config=SelfPlayConfig(fast_simulations=FAST, opening_share=0.0), positions=400)

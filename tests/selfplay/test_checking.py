@@ -41,13 +41,7 @@ ALONG: dict[str, tuple[dict[str, Any], str]] = {
     "simulations": ({"simulations": [1, 2]}, "simulations: must be as many"),
     "policy of no move": ({"policy_plies": [7], "policies": [0.1] * 9}, "a policy of no move"),
     "short policy": ({"policy_plies": [1], "policies": [0.1] * 8}, "there are 8 numbers"),
-    "infinite surprise": (
-        {"policy_plies": [1], "policies": [0.1] * 9, "surprises": [float("inf")]},
-        "surprises: each must",
-    ),
     "infinite policy": ({"policy_plies": [1], "policies": [0.1] * 8 + [float("inf")]}, "policies: each must"),
-    "lone surprise": ({"surprises": [0.5]}, "surprises: must be as many as policy_plies"),
-    "negative surprise": ({"policy_plies": [1], "policies": [0.1] * 9, "surprises": [-1.0]}, "surprises: each must"),
     "who would resign": ({"would_resign": 9}, "would_resign=9: must be"),
     "no id": ({"game_id": None}, "game_id is empty"),
 }

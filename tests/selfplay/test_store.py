@@ -1,7 +1,6 @@
 """The game store: what is appended survives any kill, and comes back once."""
 
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.store import (
     JOURNAL,
     PART_SCHEMA,
-    SCHEMA,
     GameStore,
     read_records,
     read_rows,
@@ -40,7 +38,6 @@ def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
         simulations=random.integers(1, 99, plies).astype(np.int16),
         policy_plies=full,
         policies=random.random((len(full), 9 + swap)).astype(np.float16),
-        surprises=random.random(len(full)).astype(np.float32),
         network_version=game_id // 3,
         seed=2**62 + game_id,
         search='{"simulations": 8}',
@@ -231,21 +228,14 @@ def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: i
     assert [one.game_id for one in GameStore(tmp_path).records()] == [*range(games), 99]
 
 
-def test_parts_and_journals_of_version_2_have_no_surprises_and_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_and_journals_of_version_4_have_surprises_and_are_read(tmp_path: Path) -> None:
     """A run of an earlier version continues."""
-    older = pa.schema([field for field in SCHEMA if field.name != "surprises"])
-    with monkeypatch.context() as patch:
-        for name in ("SCHEMA", "PART_SCHEMA"):
-            patch.setattr(f"hexlit.selfplay.store.{name}", older)
-        store = GameStore(tmp_path)
-        store.append([record(1)])
-        store.flush()
-        store.append([record(2)])
-        del store  # killed
-    games = [replace(record(game), surprises=np.zeros(0, np.float32)) for game in (1, 2)]
-    assert_same(list(GameStore(tmp_path).records()), games)
+    surprises = pa.array([[0.5]], pa.list_(pa.float32()))
+    part, journal = (to_table([record(game)]).append_column("surprises", surprises) for game in (1, 2))
+    pq.write_table(part, tmp_path / "part-000000.parquet")
+    with pa.ipc.new_stream(tmp_path / JOURNAL, journal.schema) as stream:
+        stream.write_table(journal)
+    assert_same(list(GameStore(tmp_path).records()), [record(1), record(2)])
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 torn", b"no parquet at all"])

@@ -1,6 +1,5 @@
 """The replay window: the latest games, and their positions rebuilt as they were."""
 
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -8,10 +7,8 @@ import numpy as np
 import pytest
 
 from hexlit.hex.board import GameBoard
-from hexlit.hex.jit import kernel
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.play import divergence
 from hexlit.selfplay.rebuild import Batch
 from hexlit.selfplay.window import ReplayWindow, brier_score, value_targets
 from tests.selfplay.recorded_games import opened, save
@@ -240,22 +237,3 @@ def test_the_brier_score_is_the_mean_square_of_the_missed_chance() -> None:
             squares.append(((1 + float(record.values[ply])) / 2 - won) ** 2)
     assert brier_score(records) == pytest.approx(sum(squares) / len(squares))
     assert brier_score([]) == 1
-
-
-@kernel
-def _divergence(policy: np.ndarray, prior: np.ndarray) -> float:
-    result: float = divergence(policy, prior)
-    return result
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_divergence_is_that_of_its_definition(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    policy, prior = (random.dirichlet(np.full(9, 0.3)).astype(np.float32) for _ in range(2))
-    policy[seed] = 0
-    prior[8] = policy[8] = 0
-    policy /= policy.sum()
-    pairs = zip(policy.tolist(), prior.tolist(), strict=True)
-    expected = sum(p * math.log(p / q) for p, q in pairs if p)
-    assert _divergence(policy, prior) == pytest.approx(max(0.0, expected), rel=1e-4)
-    assert _divergence(policy, policy) == pytest.approx(0.0, abs=1e-6)
