@@ -63,10 +63,11 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     trained = max(1, math.ceil(selfplay.positions * recipe.data.reuse / batch)) * batch
     work = {"positions": selfplay.positions, "games": selfplay.games, "trained": trained}
     epochs, goal = _epochs(asked, recipe, epoch_of(machines, pace, learner, **work)["games_per_epoch"])
+    replayed = 0 if any(vars(asked.target).values()) else recipe.data.replay_epochs  # these train alone
 
     def figures(on: PlanConfig) -> dict[str, float]:
         result = epoch_of(on, pace, learner, **work)
-        hours = epochs * result["epoch_seconds"] / 3600
+        hours = (epochs - replayed * (1 - result["learner_busy"])) * result["epoch_seconds"] / 3600
         return {**result, "hours": hours, "cost": hours * (asked.learner_price + on.hosts * asked.host_price)}
 
     others = {what: one for what, one in changes(machines).items() if one.actors <= selfplay.games}
@@ -99,9 +100,8 @@ def changes(machines: PlanConfig) -> dict[str, PlanConfig]:
 def limit(figures: dict[str, float], machines: PlanConfig) -> str:
     """The part that the others wait for, in a sentence."""
     alike = "No part is busy all the time: an epoch's shares are uneven, and all wait for the last one."
-    turns = "Self-play and training take turns: each waits for the other."
     busy = (text for name, text in LIMITS.items() if figures[name] >= BUSY)
-    return next(busy, alike if machines.ahead else turns)
+    return next(busy, alike if machines.ahead else "Self-play and training take turns: each waits for the other.")
 
 
 def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:

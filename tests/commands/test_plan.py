@@ -29,6 +29,15 @@ def test_hours_and_cost_follow_from_epochs(rates: str, capfd: pytest.CaptureFixt
     assert twice["cost"] == pytest.approx(twice["hours"] * 6)
 
 
+def test_epochs_without_games_take_the_time_of_their_training(rates: str, capfd: pytest.CaptureFixture[str]) -> None:
+    asked = ["experiment=hex7", rates, "trainer.max_epochs=600", "data.replay_epochs=250", "json=true"]
+    assert main(asked) == 0
+    found = json.loads(capfd.readouterr().out)
+    training = found["epoch_seconds"] * found["learner_busy"]
+    assert found["hours"] == pytest.approx((350 * found["epoch_seconds"] + 250 * training) / 3600)
+    assert found["learner_busy"] < 1
+
+
 def test_a_target_is_in_games_or_in_the_strength_of_a_run(
     rates: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
