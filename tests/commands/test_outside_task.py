@@ -66,7 +66,7 @@ def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: di
     assert [row["points"] for row in phases if row["phase"] == "training"] == ["64"] * 4
     assert float(metrics[-1]["val.loss"]) < float(metrics[0]["val.loss"])
 
-    killed = run_apart(DIES, *SETTINGS, "hydra.run.dir=killed", folder=tmp_path, environment=installed)
+    killed = run_apart(DIES, *SETTINGS, "report=false", "hydra.run.dir=killed", folder=tmp_path, environment=installed)
     assert killed.returncode == -9
     assert len(rows_of(tmp_path / "killed" / "metrics.csv")) == 2
     hexlit(tmp_path, installed, "train", "resume=killed")
