@@ -151,7 +151,7 @@ def _a_share_of_the_cores() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _commands_are_composed_once() -> None:
-    """Half of the time of most commands in a test's own process; a process of its own does all of it."""
+    """Spare commands in a test's own process what Hydra does twice, half of their time. Other processes do it all."""
     from hydra._internal.hydra import Hydra
     from hydra.core.config_store import ConfigStore
 
@@ -161,7 +161,7 @@ def _commands_are_composed_once() -> None:
         """Hydra composes every command once more, to ask whether its configuration wants `--multirun`."""
         return asked(hydra, config_name, overrides) if any("hydra.mode" in word for word in overrides) else None
 
-    Hydra.get_mode = mode_of  # type: ignore[method-assign]
+    Hydra.get_mode = mode_of  # type: ignore[assignment, method-assign]
     # It copies the store of all schemas for every command, though its copy is only read.
     ConfigStore.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
 
