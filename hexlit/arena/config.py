@@ -122,7 +122,8 @@ class PlaySettings(Settings):
     live_simulations: int = number(1_000_000, "[1, inf)")
     """Number of simulations that ends a live analysis."""
     solver: bool = False
-    """Whether the exact solver chooses moves if it can prove a win, on boards of up to 8 rows."""
+    """Whether the exact solver chooses moves if it can prove a win, on boards of up to 8 rows. On larger ones
+    it plays the wins that virtual connections alone prove."""
     proof_seconds: float = number(2.0, "(0, 1e6]", unit="seconds")
     """Longest time of the solver for a move of `solver`, in seconds."""
     solver_nodes: int | None = number(None, "[1, inf)")

@@ -38,7 +38,8 @@ class WebSettings(Settings):
     interval: float = number(0.25, "[0.01, 3600]", unit="seconds")
     """Time between two reports of a study, in seconds."""
     solver: bool = False
-    """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8 rows."""
+    """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8 rows. On larger ones
+    it plays the wins that virtual connections alone prove."""
     proof_seconds: float = number(2.0, "[0.01, 3600]", unit="seconds")
     """Longest time of the solver for a move with `solver`, in seconds."""
     solver_seconds: float = number(30.0, "[0.01, 3600]", unit="seconds")

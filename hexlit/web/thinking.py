@@ -23,6 +23,7 @@ from hexlit.arena.thinker import (
     stop_at,
     watching,
 )
+from hexlit.arena.wins import virtual_solution
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
 from hexlit.hex.geometry import BLACK, WHITE
@@ -290,12 +291,14 @@ class Verdicts:
             return solved(self._solver, board.cells, board.to_move, seconds=seconds, interrupted=stopped)
 
     def proof(self, board: GameBoard, seconds: float, stopped: Callable[[], bool]) -> Solution | None:
-        """As `solve`; None where it takes longer, waiting included, or the board is too large.
+        """As `solve`; None where it takes longer, waiting included. Larger boards: see `virtual_solution`.
 
         With the swap rule there is none for the empty board: a winning stone would be swapped.
         """
-        if board.size > MAX_SIZE or (board.swap and not board.moves):
+        if board.swap and not board.moves:
             return None
+        if board.size > MAX_SIZE:
+            return virtual_solution(board.cells, board.to_move)
         try:
             return self.solve(board, seconds, stop_at(time.monotonic() + seconds, stopped))
         except UsageError:

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -14,6 +15,7 @@ from hexlit.arena.player_spec import LEVELS
 from hexlit.arena.players import drawn_actions
 from hexlit.arena.position import Position, empty_position, may_swap
 from hexlit.arena.thinker import Thinker, Thought, Until, proved_move, solved, stop_at
+from hexlit.arena.wins import virtual_solution
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver import ExactSolver, Solution
@@ -198,12 +200,14 @@ class HtpSession:
     def _proved(self, colour: int, until: Until) -> Thought | None:
         """A winning move, if the solver finds one in time. With the swap rule it solves no empty board."""
         position = self.position
-        if position.size > MAX_SIZE or (self.swap and position.stones == 0):
+        if self.swap and position.stones == 0:
             return None
-        try:
-            solution = self.solve(colour, seconds=self.settings.proof_seconds, interrupted=until)
-        except UsageError:
-            return None
+        solution = None
+        if position.size > MAX_SIZE:
+            solution = virtual_solution(position.cells, colour)
+        else:
+            with suppress(UsageError):
+                solution = self.solve(colour, seconds=self.settings.proof_seconds, interrupted=until)
         swap = self.swap and may_swap(position.cells, colour)
         return proved_move(solution, self.thinker, position.cells, colour, swap=swap)
 

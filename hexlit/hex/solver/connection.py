@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
-from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, RING, STRIDE, ZERO, Words, count, flood, index, lowest, neighbours
+from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, RING, STRIDE, ZERO, Words, count, index, lowest
 
 Counts = npt.NDArray[np.int64]
 
@@ -27,15 +27,7 @@ _LINKS = 48  # of a point; further ones are dropped
 
 NOTHING, SEMI, FULL = 0, 1, 2
 
-# A bridge leads over two cells that both ends touch: (row, column) steps to its end and to those cells.
-_BRIDGES = (
-    ((-1, -1), ((0, -1), (-1, 0))),
-    ((1, 1), ((0, 1), (1, 0))),
-    ((-2, 1), ((-1, 0), (-1, 1))),
-    ((2, -1), ((1, 0), (1, -1))),
-    ((-1, 2), ((-1, 1), (0, 1))),
-    ((1, -2), ((1, -1), (0, -1))),
-)
+_BRIDGES = 6  # of a cell; one leads over two cells that both ends touch
 _FULLS = 8  # kept between a point and an edge, those with the fewest cells
 _SEMIS = 16
 _QUEUE = 8192
@@ -45,9 +37,9 @@ LINKS = np.dtype(
     (
         np.record,
         [
-            ("beside", np.uint64, POINTS),  # the neighbours of a cell
-            ("bridge_to", np.int64, (POINTS, 6)),  # the far end of a bridge, -1 off the board
-            ("bridge_over", np.uint64, (POINTS, 6)),  # its two cells
+            ("beside", np.uint64, POINTS),  # the neighbours of a point
+            ("bridge_to", np.int64, (POINTS, _BRIDGES)),  # the far end of a bridge, -1 for none
+            ("bridge_over", np.uint64, (POINTS, _BRIDGES)),  # its two cells
             ("point", np.int64, POINTS),  # the points, groups first
             ("around", np.uint64, POINTS),  # the empty cells beside a group
             ("to", np.int64, (POINTS, _LINKS)),  # points that a short link leads to
@@ -93,20 +85,52 @@ Connections = np.record
 
 def new_connections(size: int) -> Connections:
     """For a `size`×`size` board."""
+    touch = np.zeros((POINTS, POINTS), bool)
+    rows, columns = np.divmod(np.arange(size * size), size)
+    for down, right in RING:
+        on_board = (rows + down >= 0) & (rows + down < size) & (columns + right >= 0) & (columns + right < size)
+        cells = (rows * STRIDE + columns)[on_board]
+        touch[cells, cells + down * STRIDE + right] = True
+    return connections_of(touch, POINTS)
+
+
+def words(points: npt.NDArray[np.bool_]) -> Words:
+    """Sets of points, bool `[N, 64]`, as words `[N]`."""
+    return np.packbits(points, axis=1, bitorder="little").view(np.uint64)[:, 0]
+
+
+def connections_of(touch: npt.NDArray[np.bool_], cells: int) -> Connections:
+    """For a graph whose points touch as in `touch`, bool `[64, 64]`; the first `cells` of them are single cells."""
     room: Connections = np.zeros(1, CONNECTIONS)[0]
     links = room.links
+    links.beside[:] = words(touch)
+    near = touch[:cells, :cells].astype(int)
+    start, end = np.nonzero((near @ near == 2) & (near == 0) & ~np.eye(cells, dtype=bool))
+    number = np.arange(len(start)) - np.searchsorted(start, start)
     links.bridge_to[:] = -1
-    on_board = {(row, column): row * STRIDE + column for row in range(size) for column in range(size)}
-    for (row, column), cell in on_board.items():
-        for down, right in RING:
-            other = on_board.get((row + down, column + right))
-            links.beside[cell] |= ZERO if other is None else ONE << np.uint64(other)
-        for i, ((down, right), over) in enumerate(_BRIDGES):
-            end = on_board.get((row + down, column + right))
-            if end is not None:
-                links.bridge_to[cell, i] = end
-                links.bridge_over[cell, i] = sum(1 << on_board[row + down, column + right] for down, right in over)
+    links.bridge_to[start, number] = end
+    links.bridge_over[start, number] = links.beside[start] & links.beside[end] & np.uint64((1 << cells) - 1)
     return room
+
+
+@uncounted_kernel
+def _around(cells: np.uint64, links: Links) -> np.uint64:
+    """Every cell beside one of `cells`."""
+    beside = ZERO
+    while cells:
+        beside |= links.beside[index(cells)]
+        cells &= cells - ONE
+    return beside
+
+
+@uncounted_kernel
+def _group(seed: np.uint64, stones: np.uint64, links: Links) -> np.uint64:
+    """The cells of `stones` connected to those of `seed` that lie in `stones`."""
+    group = new = seed & stones
+    while new:
+        new = _around(new, links) & stones & ~group
+        group |= new
+    return group
 
 
 @uncounted_device_function
@@ -139,11 +163,11 @@ def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
     beside, around, points = links.beside, links.around, links.point
     groups = 0
     while stones:
-        group = flood(lowest(stones), stones)
+        group = _group(lowest(stones), stones, links)
         stones &= ~group
         point = index(group)
         points[groups] = point
-        around[point] = neighbours(group) & empty
+        around[point] = _around(group, links) & empty
         links.number[point] = 0
         for i in range(groups):
             other = points[i]
@@ -162,7 +186,7 @@ def find_points(stones: np.uint64, empty: np.uint64, links: Links) -> int:
         while near:
             _link(links, point, index(near), ZERO)
             near &= ~lowest(near)
-        for i in range(len(_BRIDGES)):
+        for i in range(_BRIDGES):
             end, over = links.bridge_to[point, i], links.bridge_over[point, i]
             if end >= 0 and (empty >> np.uint64(end)) & ONE and over & ~empty == ZERO:
                 _link(links, point, end, over)
@@ -318,10 +342,11 @@ def connect(
     union of a few with no more in common. The other side has to play one of the common cells. Without `or_rule` it sees
     only chains of links.
     """
-    upper, lower = flood(top, stones), flood(bottom, stones)
+    upper, lower = _group(top, stones, c.links), _group(bottom, stones, c.links)
     if upper & bottom:
         return FULL, ZERO, ZERO, ZERO
-    from_top, from_bottom = (neighbours(upper) | top) & empty, (neighbours(lower) | bottom) & empty
+    from_top = (_around(upper, c.links) | top) & empty
+    from_bottom = (_around(lower, c.links) | bottom) & empty
     shared = from_top & from_bottom
     if shared & (shared - ONE):
         first = lowest(shared)

@@ -274,6 +274,20 @@ def test_with_the_solver_a_player_never_loses_what_is_won(size: int) -> None:
         assert session.position.winner == -1
 
 
+@pytest.mark.row("F20")
+def test_with_the_solver_a_won_game_ends_on_larger_boards_too() -> None:
+    """A chain of bridges with a gap that Black may close first; White plays beside it and into it."""
+    session = session_of(11, simulations=1, solver=True)
+    tell(session, *(f"play b {cell}" for cell in ("h2", "g4", "e8", "d10")), *(f"play w {cell}1" for cell in "abkj"))
+    draw = np.random.default_rng(5)
+    for _ in range(9):
+        ask(session, "genmove b")
+        if session.position.winner:
+            break
+        tell(session, f"play w {format_cell(int(draw.choice(np.flatnonzero(session.position.cells == 0))), 11)}")
+    assert session.position.winner == 1
+
+
 def test_a_position_that_the_solver_cannot_prove_in_time_is_searched() -> None:
     session = session_of(8, solver=True, proof_seconds=0.01)
     assert ask(session, "genmove b").startswith("= ")

@@ -1,0 +1,56 @@
+"""Wins on boards that are too large for the exact solver, as far as virtual connections alone prove them.
+
+The groups of one side, a point each, and the empty cells that it needs most (of the smallest two-distance potential)
+make a graph of at most 64 points. All other empty cells count as the opponent's. What wins there wins on the board;
+a win that needs more cells, or a search, is not found.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.distance import potentials
+from hexlit.hex.engine import empty_stones, find, place_all
+from hexlit.hex.frame import frame_action, frame_board
+from hexlit.hex.geometry import geometry
+from hexlit.hex.solver import Solution
+from hexlit.hex.solver.connection import FULL, POINTS, Connections, connect, connections_of, words
+
+
+def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
+    """The win of `colour` (+1 Black, -1 White), to move, with the moves that are seen to keep it; None if none is seen.
+
+    Args:
+        cells: int8 `[size*size]`, +1 black, -1 white, of an undecided position.
+    """
+    size = round(cells.size**0.5)
+    points, own, (top, bottom), room = _graph(frame_board(cells, colour, size), size)
+
+    def seen(own: int, empty: int) -> tuple[int, int]:
+        state, carrier, _, few = connect(np.uint64(own), np.uint64(empty), top, bottom, True, room)
+        return state, int(carrier | few)
+
+    empty = (1 << len(points)) - 1
+    needed = seen(own, empty)[1]
+    tried = [n for n in range(len(points)) if needed >> n & 1]
+    wins = [points[n] for n in tried if seen(own | 1 << n, empty & ~(1 << n))[0] == FULL]
+    moves = tuple(sorted(frame_action(cell, colour, size) for cell in wins))
+    return Solution(colour, moves, nodes=1 + len(tried), seconds=0.0) if moves else None
+
+
+def _graph(cells: NDArray[np.int8], size: int) -> tuple[list[int], int, NDArray[np.uint64], Connections]:
+    """The graph of the side +1: the cells that its first points are, the others as a word, the two edges as words."""
+    table = geometry(size)
+    stones = empty_stones(1, size)
+    place_all(stones, 0, cells, table)
+    taken, empty = np.flatnonzero(cells == 1), np.flatnonzero(cells == 0)
+    groups, group = np.unique([find(stones.parent[0], cell) for cell in taken.tolist()], return_inverse=True)
+    nearest = empty[np.argsort(potentials(cells)[1][0, empty], kind="stable")][: max(0, POINTS - len(groups))]
+    point = np.full(cells.size + 1, POINTS)  # what lies outside the graph, and outside the board
+    point[nearest], point[taken] = np.arange(len(nearest)), np.minimum(len(nearest) + group, POINTS)
+    touch, edges = np.zeros((POINTS + 1, POINTS + 1), bool), np.zeros((2, POINTS + 1), bool)
+    touch[point[:-1, None], point[table.neighbours]] = True
+    np.fill_diagonal(touch, False)
+    for edge in (0, 1):
+        edges[edge, point[:-1][(table.edges[0] >> edge & 1).astype(bool)]] = True
+    own = (1 << min(POINTS, len(nearest) + len(groups))) - (1 << len(nearest))
+    return nearest.tolist(), own, words(edges[:, :-1]), connections_of(touch[:-1, :-1], len(nearest))
