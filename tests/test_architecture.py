@@ -76,7 +76,7 @@ CODE_LINES = {
     "tuning": 2599,
     "reporting": 2600,
     "hex": 3795,
-    "selfplay": 2234,
+    "selfplay": 2224,
     "tasks": 2282,
     "arena": 2547,
     "training": 1700,

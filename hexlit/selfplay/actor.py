@@ -226,6 +226,8 @@ class SelfPlay:
         """
         counts = SelfPlayCounts()
         start = time.perf_counter()
+        settings = self.settings
+        self._rules = compiled_rules(settings.config, settings.search, settings.seed, network_version)
         restart_searches(self._state, self._tree, self._rules)
         self._cache.keys[:] = 0
         evaluations: list[Future[None]] = [_DONE] * len(self._groups)

@@ -39,6 +39,8 @@ class SelfPlayConfig(Settings, section="selfplay"):
     opening_skew: float = number(1.0, "(0, 10]")
     """Preference for short openings: a share x of them has up to x^skew of `opening_plies` moves. With 1 all lengths
     are equally frequent; with 2 a third of the openings up to 8 plies has a single move."""
+    opening_skew_after: int = number(0, "[0, inf)", unit="epochs")
+    """Games begun before this many epochs have openings of all lengths equally often, as with a skew of 1."""
     resign_threshold: float = number(1.0, "(0, 1]")
     """A player resigns when the searched value falls below minus this for `resign_plies` of its moves; 1 = never."""
     resign_plies: int = number(2, "[1, inf)")

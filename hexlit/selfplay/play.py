@@ -93,9 +93,9 @@ class GameArrays(NamedTuple):
     """Room for the policy of one search in the mover's frame, `[G, A]`."""
 
 
-def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> Rules:
-    """The settings of `config` for games searched as `search` says."""
-    own = vars(config)
+def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int, epoch: int = 0) -> Rules:
+    """The settings of `config` for games searched as `search` says and begun after `epoch` epochs."""
+    own = vars(config) | ({"opening_skew": 1.0} if epoch < config.opening_skew_after else {})
     settings = {name: kind(own[name]) for name, kind in get_type_hints(Rules).items() if name in own}
     settings["fast_simulations"] = min(config.fast_simulations, search.simulations)
     return Rules(seed=seed, full_simulations=search.simulations, **settings)

@@ -161,6 +161,14 @@ def test_random_openings_are_bounded_undecided_and_never_targets() -> None:
         assert len(record.moves) > record.opening
 
 
+def test_openings_of_all_lengths_come_first_and_short_ones_later() -> None:
+    config = SelfPlayConfig(opening_share=1.0, opening_plies=6, opening_skew=9.0, opening_skew_after=3)
+    games = SelfPlay(GamesSettings(config, SEARCH, size=4, games=8, seed=5))
+    first, later = (collect(games, 600, version=epoch)[0].values() for epoch in (2, 3))
+    assert np.mean([record.opening for record in first]) > 3
+    assert np.mean([record.opening for record in later if record.network_version == 3]) < 2
+
+
 def test_a_searched_move_has_the_full_or_the_fast_budget_and_only_full_ones_are_targets() -> None:
     config = SelfPlayConfig(fast_simulations=FAST, full_share=0.25)
     budgets: Counter[int] = Counter()

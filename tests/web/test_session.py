@@ -197,7 +197,7 @@ def test_the_solver_helps_a_player_where_it_is_asked_to() -> None:
         answer = page.ask("move", position=game("b2", "a3"), player="rollouts", simulations=1)
         assert (answer["move"] in ("c2", "b3", "c3"), answer["value"]) == (True, 1.0)
         assert page.ask("move", position=game("b2", swap=True), player="rollouts")["move"] == "swap-pieces"
-        bridges = game(*"h2 a1 g4 b1 e8 k1 d10 j1".split(), size=11)
+        bridges = game("h2", "a1", "g4", "b1", "e8", "k1", "d10", "j1", size=11)
         assert page.ask("move", position=bridges, player="rollouts", simulations=1)["value"] == 1.0
         opening = page.ask("move", position=game(swap=True), player="rollouts")
         assert (opening["value"] <= 0, opening["move"]) != (False, "b2")  # which wins, and so would be swapped
