@@ -81,7 +81,7 @@ CODE_LINES = {
     "arena": 2547,
     "training": 1700,
     "accelerate": 1299,
-    "nets": 1562,
+    "nets": 1561,
     "search": 1399,
     "bench": 700,
     "api": 700,

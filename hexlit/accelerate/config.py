@@ -29,8 +29,8 @@ class AcceleratorConfig(Settings, section="accelerator"):
     """Precision of training. Parameters stay fp32 in all of them."""
 
     inference_precision: str = one_of(("auto", "fp32", "bf16", "fp16"), "auto")
-    """Number format of evaluating the network. `auto`: the device's faster one; on a cpu without AMX also float32 by
-    `winograd`, where that measures faster."""
+    """Number format of evaluating the network. `auto`: the device's faster one; on a cpu also float32 by `winograd`,
+    where that measures faster."""
 
     matmul_precision: str = one_of(("highest", "high", "medium"), "high")
     """Inner precision of fp32 products, as in `torch.set_float32_matmul_precision`."""

@@ -27,12 +27,10 @@ Builder = Callable[[str, int], Forward]
 def candidates(net: HexNet, profile: DeviceProfile) -> list[str]:
     """The backends of the CPU for this network, torch's own first; that one alone without a choice.
 
-    `winograd`, in float32, is one of them where the number format is float32 or open. With AMX bfloat16 is several
-    times faster, and nothing has to be measured.
+    `winograd`, in float32, is one of them where the number format is float32 or open.
     """
     own = "eager" if fused_obstacle(net) else "fused"
-    is_open = profile.config.inference_precision == "auto" and not torch.cpu._is_amx_tile_supported()
-    full = profile.inference_dtype == torch.float32 or is_open
+    full = profile.inference_dtype == torch.float32 or profile.config.inference_precision == "auto"
     return [own, "winograd"] if full and not winograd_obstacle(net) else [own]
 
 

@@ -54,17 +54,11 @@ def test_nothing_is_measured_in_bfloat16_where_torch_is_alone(
 
 @pytest.mark.row("F3")
 @pytest.mark.row("F4")
-@pytest.mark.parametrize("amx", [False, True])
-def test_float32_is_tried_where_the_format_is_open(
-    amx: bool, measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With AMX bfloat16 is so much faster that nothing is measured."""
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+def test_float32_is_tried_where_the_format_is_open(measured: list[list[str]]) -> None:
     profile = replace(automatic("fp32"), config=AcceleratorConfig(), inference_dtype=torch.bfloat16)
     evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=profile)
-    assert measured == ([] if amx else [["fused", "winograd"]])
-    assert (evaluator.backend == "winograd") is not amx
-    assert amx or evaluator.dtype == torch.float32
+    assert measured == [["fused", "winograd"]]
+    assert (evaluator.backend, evaluator.dtype) == ("winograd", torch.float32)
 
 
 @pytest.mark.row("F3")
