@@ -78,7 +78,7 @@ CODE_LINES = {
     "hex": 3795,
     "selfplay": 2224,
     "tasks": 2282,
-    "arena": 2547,
+    "arena": 2548,
     "training": 1700,
     "accelerate": 1299,
     "nets": 1561,

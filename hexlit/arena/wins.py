@@ -5,6 +5,8 @@ make a graph of at most 64 points. All other empty cells count as the opponent's
 a win that needs more cells, or a search, is not found.
 """
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,10 +21,12 @@ from hexlit.hex.solver.connection import FULL, POINTS, Connections, connect, con
 def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
     """The win of `colour` (+1 Black, -1 White), to move, with the moves that are seen to keep it; None if none is seen.
 
+    Unlike those of the exact solver, its winning moves need not be all.
+
     Args:
         cells: int8 `[size*size]`, +1 black, -1 white, of an undecided position.
     """
-    size = round(cells.size**0.5)
+    start, size = time.perf_counter(), round(cells.size**0.5)
     points, own, (top, bottom), room = _graph(frame_board(cells, colour, size), size)
 
     def seen(own: int, empty: int) -> tuple[int, int]:
@@ -34,7 +38,7 @@ def virtual_solution(cells: NDArray[np.int8], colour: int) -> Solution | None:
     tried = [n for n in range(len(points)) if needed >> n & 1]
     wins = [points[n] for n in tried if seen(own | 1 << n, empty & ~(1 << n))[0] == FULL]
     moves = tuple(sorted(frame_action(cell, colour, size) for cell in wins))
-    return Solution(colour, moves, nodes=1 + len(tried), seconds=0.0) if moves else None
+    return Solution(colour, moves, 1 + len(tried), time.perf_counter() - start) if moves else None
 
 
 def _graph(cells: NDArray[np.int8], size: int) -> tuple[list[int], int, NDArray[np.uint64], Connections]:
