@@ -1,10 +1,8 @@
 """The shape of the code, checked on its syntax trees: who may import whom, and what is written nowhere."""
 
 import ast
-import io
 import re
 import sys
-import tokenize
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -71,27 +69,6 @@ IMPORT_NAMES = {
     "pyyaml": "yaml",
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
-CODE_LINES = {
-    "commands": 3400,
-    "tuning": 2599,
-    "reporting": 2600,
-    "hex": 3795,
-    "selfplay": 2224,
-    "tasks": 2282,
-    "arena": 2548,
-    "training": 1700,
-    "accelerate": 1299,
-    "nets": 1561,
-    "search": 1399,
-    "bench": 700,
-    "api": 700,
-    "web": 994,
-    "cluster": 300,
-    "planning": 98,
-    "tracking": 349,
-    "testing": 169,
-}
-"""Most code lines of a room. A room that has become smaller gets a lower number; a higher one needs a reason."""
 MOST_LINES = 500
 """Most lines of a file."""
 LOCAL_WORDS = {"Batch", "Block", "Line", "Part"}
@@ -389,34 +366,10 @@ def test_networks_are_put_together_in_one_function() -> None:
     assert makers == {"hexlit.nets.tower.build_net"}
 
 
-def code_lines(text: str) -> int:
-    """Lines with code on them: no blank lines, comments or docstrings."""
-    empty = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in empty:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(text)):
-        body = getattr(node, "body", None)
-        for one in body if isinstance(body, list) else []:
-            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
-                lines.difference_update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
-    return len(lines)
-
-
 @pytest.mark.row("F15")
-@pytest.mark.parametrize("room", CODE_LINES)
-def test_no_room_outgrows_its_lines(room: str) -> None:
-    assert (
-        sum(code_lines(path.read_text(encoding="utf-8")) for path in (PACKAGE / room).rglob("*.py")) <= CODE_LINES[room]
-    )
-
-
-@pytest.mark.row("F15")
-def test_every_room_has_a_limit_and_no_file_is_too_long() -> None:
-    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(CODE_LINES)
-    long = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE.rglob("*.py")}
-    assert [path for path, lines in long.items() if lines > MOST_LINES] == []
+def test_no_file_is_too_long() -> None:
+    lines = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert [path for path, count in lines.items() if count > MOST_LINES] == []
 
 
 def test_a_public_class_has_its_name_alone() -> None:
