@@ -76,7 +76,7 @@ def arguments(argv: list[str]) -> list[str]:
     Raises:
         UsageError: the folder holds no match, or the overrides change its settings.
     """
-    return [quoted_players(argument) for argument in resumed_arguments(argv, MAY_CHANGE)]
+    return resumed_arguments([quoted_players(argument) for argument in argv], MAY_CHANGE)
 
 
 def quoted_players(argument: str) -> str:

@@ -49,7 +49,7 @@ def run_match(settings: "MatchConfig", composed: Composed, console: Console | No
     check_players(settings, specs)
     if settings.resume is None:  # a resumed match keeps its settings
         settings_writer(composed)()
-    with resumable("hexlit match", composed.folder):
+    with resumable("hexlit match", composed.folder, composed.overrides):
         play(settings, specs, composed, console)
     return composed.folder
 

@@ -19,6 +19,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from hexlit.commands.composing import Composed
+from hexlit.commands.saved_overrides import runs_code, trusted
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
 from hexlit.interruption import says_how_to_continue
@@ -26,7 +27,8 @@ from hexlit.locks import LOCK, FolderLock
 from hexlit.tuning.space import quoted
 from hexlit.tuning.sweep_folder import read_yaml
 
-SETTINGS = ".hydra"
+SETTINGS, OVERRIDES = ".hydra", "overrides.yaml"
+"""Folder of the settings in that of a run, and the file of its overrides there."""
 
 OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
 
@@ -45,16 +47,18 @@ def resumed_folder(argv: list[str]) -> Path | None:
     return Path(folders[-1]).absolute()
 
 
-def resumable(command: str, folder: Path) -> AbstractContextManager[None]:
-    """Within the block, an interruption says that `command` continues in `folder`."""
+def resumable(command: str, folder: Path, overrides: Sequence[str]) -> AbstractContextManager[None]:
+    """Within the block, an interruption prints how `command`, started with `overrides`, continues in `folder`."""
     path = os.path.relpath(folder)
-    return says_how_to_continue(command, f"all so far is kept in {path}", f"{command} {shlex.join([f'resume={path}'])}")
+    typed_again = [override for override in overrides if runs_code(override)]
+    again = shlex.join([f"resume={path}", *typed_again])
+    return says_how_to_continue(command, f"all so far is kept in {path}", f"{command} {again}")
 
 
 def settings_writer(composed: Composed) -> Callable[[], None]:
     """A function that writes the settings of the command `composed` into its folder at its first call."""
     theirs = {"hydra": OmegaConf.to_container(composed.hydra, enum_to_str=True)}
-    contents = {"config.yaml": composed.config, "hydra.yaml": theirs, "overrides.yaml": composed.overrides}
+    contents = {"config.yaml": composed.config, "hydra.yaml": theirs, OVERRIDES: composed.overrides}
     texts = {name: OmegaConf.to_yaml(content) for name, content in contents.items()}
 
     @cache
@@ -71,7 +75,7 @@ def read_overrides(folder: Path) -> list[str]:
     Raises:
         UsageError: there are none, or the file is damaged.
     """
-    path = folder / SETTINGS / "overrides.yaml"
+    path = folder / SETTINGS / OVERRIDES
     if not path.is_file():
         raise UsageError(f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS})")
     result = read_yaml(path)
@@ -91,13 +95,14 @@ def resumed_arguments(argv: list[str], may_change: Sequence[str] = ()) -> list[s
     folder = resumed_folder(argv)
     if folder is None:
         return argv
-    later = [argument for argument in argv if not argument.startswith("resume=")]
-    for argument in later:
-        if may_change and not argument.startswith(("-", *may_change)):
+    saved = [override for override in read_overrides(folder) if not override.startswith("resume=")]
+    typed = [argument for argument in argv if not argument.startswith("resume=")]
+    for argument in typed:
+        if may_change and not argument.startswith(("-", *may_change)) and argument not in saved:
             rule = f"what may change begins with {', '.join(may_change)}"
             raise UsageError(f"{argument}: {folder} continues with its own settings; {rule}")
-    earlier = [override for override in read_overrides(folder) if not override.startswith("resume=")]
-    return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
+    earlier = trusted(saved, typed, folder / SETTINGS / OVERRIDES, "resume")
+    return [*earlier, *typed, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
 
 
 def requeued(folder: Path) -> str | None:

@@ -70,7 +70,7 @@ def measured(settings: "StrengthConfig", composed: Composed) -> Document:
     if settings.resume is None:
         settings_writer(composed)()
     measure = measure_search if settings.what == "search" else measure_truth
-    with resumable("hexlit strength", folder), work_bar("measuring") as advance:
+    with resumable("hexlit strength", folder, composed.overrides), work_bar("measuring") as advance:
         evaluators, games, facts = subject(settings, loaded)
         parts = Parts(folder, network_file(settings.checkpoint), facts["device"], resume=settings.resume is not None)
         for result in measure(settings, evaluators, games, advance, parts):

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,7 @@ def train_task(
         waiting.what = "setting up"
         task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
         tags = dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])
-        options = replace(options, callbacks=[*options.callbacks, *_own_callbacks(settings)], tags=list(tags))
+        options = replace(options, callbacks=[*options.callbacks, *_user_callbacks(settings)], tags=list(tags))
 
         def display_from(epoch: int) -> TrainingProgress:
             most, shown = settings.trainer, {"title": title, "console": console, "after": waiting}
@@ -73,22 +74,43 @@ def train_task(
     return summary
 
 
-def _own_callbacks(settings: RunConfig) -> "list[L.Callback]":
+def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":
     """The callbacks of the section `callbacks`.
+
+    Only the named class is called, with plain values: nothing below it is instantiated.
 
     Raises:
         UsageError: one has no class, or a class that is no callback of Lightning, or does not take its arguments.
     """
     import lightning as L
-    from hydra.utils import get_class, instantiate
+    from hydra.utils import get_class
 
     result = []
     for name, node in settings.callbacks.items():
-        target = node.get("_target_") if isinstance(node, dict) else None
+        arguments = dict(node) if isinstance(node, dict) else {}
+        target = arguments.pop("_target_", None)
+        if special := _special_key(arguments):
+            rule = "arguments are plain values, without keys of Hydra"
+            raise UsageError(f"callbacks.{name}.{special}: {rule}")
         try:
-            if not issubclass(get_class(str(target)), L.Callback):  # nothing else is ever called
+            callback_class = get_class(str(target))
+            if not issubclass(callback_class, L.Callback):
                 raise TypeError("must be a subclass of lightning.Callback")
-            result.append(instantiate(node))
+            result.append(callback_class(**arguments))
         except Exception as error:
             raise UsageError(f"callbacks.{name}._target_={target}: {error.__cause__ or error}") from error
     return result
+
+
+def _special_key(arguments: Any) -> str | None:
+    """The first key of Hydra's `instantiate` within `arguments`, at any depth, such as `monitor._target_`."""
+    if isinstance(arguments, list):
+        arguments = dict(enumerate(arguments))
+    if not isinstance(arguments, dict):
+        return None
+    for key, value in arguments.items():
+        if re.fullmatch("_[a-z]+_", str(key)):
+            return str(key)
+        if below := _special_key(value):
+            return f"{key}.{below}"
+    return None

@@ -11,6 +11,7 @@ from hexlit.commands.application import run, typed
 from hexlit.commands.composing import Composed, flags_and_overrides
 from hexlit.commands.rank_processes import STARTED, folder_arguments, other_ranks
 from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
+from hexlit.commands.saved_overrides import trusted
 from hexlit.errors import UsageError
 from hexlit.selfplay.config import boards_in_turn
 from hexlit.tasks.run_config import RunConfig
@@ -55,7 +56,8 @@ def best_arguments(argv: list[str]) -> list[str]:
         raise UsageError(f"best={value}: no sweep with a best trial ({path} names no overrides); best=null is none")
     own = [argument for argument in argv if argument not in named]
     keys = {argument.lstrip("+").partition("=")[0] for argument in own}
-    taken = [one for one in map(str, result["overrides"]) if one.lstrip("+").partition("=")[0] not in keys]
+    saved = trusted([str(override) for override in result["overrides"]], own, path, "best")
+    taken = [one for one in saved if one.lstrip("+").partition("=")[0] not in keys]
     return [*taken, *own, f"best={quoted(str(path.parent))}"]
 
 
@@ -82,7 +84,7 @@ def train(composed: Composed) -> None:
     if ranks().writes:  # the first line of a run comes before imports that take seconds
         where = f"{'begins' if settings.resume is None else 'continues'} in {os.path.relpath(folder)}; loading PyTorch"
         print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
-    with resumable("hexlit train", folder):
+    with resumable("hexlit train", folder, composed.overrides):
         train_in_folder(settings, composed, started=began)
 
 
