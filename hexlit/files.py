@@ -1,8 +1,8 @@
 """Whole files or none: a reader never finds a half-written file."""
 
 import atexit
-import contextlib
 import errno
+import io
 import json
 import logging
 import math
@@ -10,11 +10,14 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from hexlit.errors import UsageError
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +92,42 @@ def cache_folder() -> Path:
         return named_cache_folder()
 
 
+MOST_BYTES = 2**28
+"""Most bytes of a file that is read whole, such as a game, settings or a table of epochs."""
+
+
+def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a file that a user has named, or that lies in a folder that may come from somebody else.
+
+    Raises:
+        UsageError: it is a device, a pipe or a folder, or has more than `most_bytes` bytes.
+        OSError: it cannot be read.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):  # before it is opened: a pipe would wait for its writer
+        raise UsageError(f"{path}: must be a regular file")
+    with path.open("rb") as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise UsageError(f"{path}: must have at most {most_bytes:,} bytes")
+    return content
+
+
+def read_plain_yaml(path: Path) -> Any:
+    """The plain content of a YAML file, with interpolations as text.
+
+    Raises:
+        UsageError: it has aliases, by which a short file can stand for a huge one; or as `read_regular` does.
+        Exception: it is no YAML.
+    """
+    import yaml
+    from omegaconf import OmegaConf
+
+    text = read_regular(path).decode("utf-8")
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+        raise UsageError(f"{path}: must have no aliases")
+    return OmegaConf.to_container(OmegaConf.load(io.StringIO(text)), resolve=False)
+
+
 def write_json_atomic(path: Path, content: Any) -> None:
     """Write `content` as JSON with sorted keys, whole or not at all; see `plain`."""
     write_text_atomic(path, json.dumps(plain(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
@@ -96,10 +135,11 @@ def write_json_atomic(path: Path, content: Any) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in the file; empty if there is none, or it cannot be read."""
-    with contextlib.suppress(OSError, ValueError):  # ValueError: neither UTF-8 nor JSON
-        if isinstance(found := json.loads(path.read_text(encoding="utf-8")), dict):
-            return found
-    return {}
+    try:
+        content = json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError):  # ValueError: neither UTF-8 nor JSON
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def plain(value: Any) -> Any:

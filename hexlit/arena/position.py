@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.files import read_regular
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import SWAP, format_cell
@@ -96,7 +97,7 @@ def may_swap(cells: NDArray[np.int8], colour: int) -> bool:
 def read_first_game(path: Path) -> SgfGame:
     """The main line of the first game in `path`; raises `UsageError` if there is none."""
     try:
-        return first_game(path.read_text(encoding="utf-8", errors="replace"))
+        return first_game(read_regular(path).decode("utf-8", errors="replace"))
     except OSError as error:
         raise UsageError(f"cannot be read ({error.strerror})") from error
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from hexlit.arena.config import PoolConfig, SprtConfig
 from hexlit.arena.matches import balanced_openings, first_openings, most_openings, pair_counts
 from hexlit.arena.players import Player
-from hexlit.files import write_text_atomic
+from hexlit.files import read_regular, write_text_atomic
 
 PRIOR_PAIRS = 1.0
 """Pairs of games that are added for every two players that have met; a third of each result."""
@@ -251,7 +251,7 @@ class RatingPool:
     def resume(self, first_epoch: int) -> None:
         """Load the ratings before `first_epoch`; later ones, of a run that was killed, are dropped."""
         if self.path.exists():
-            rows = json.loads(self.path.read_text(encoding="utf-8"))["results"]
+            rows = json.loads(read_regular(self.path))["results"]
             results = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
             self.results = [result for result in results if result.epoch < first_epoch]
         known = {self._network_path(result.epoch) for result in self.results}

@@ -10,6 +10,7 @@ from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run_beside
 from hexlit.commands.command_line import print_results
 from hexlit.errors import UsageError
+from hexlit.files import read_regular
 from hexlit.planning.plan import Pace, PlanConfig, epoch_of
 from hexlit.reporting.run_files import read_run
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -81,7 +82,7 @@ def read_pace(rates: str) -> Pace:
     """The section `pace` of a file written by `hexlit bench`, or of `bench.json` in a folder."""
     path = Path(rates)
     try:
-        return Pace(**json.loads((path / "bench.json" if path.is_dir() else path).read_text(encoding="utf-8"))["pace"])
+        return Pace(**json.loads(read_regular(path / "bench.json" if path.is_dir() else path))["pace"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(f"rates={path}: has no figures of what=pace ({error}); {MEASURE}") from error
 

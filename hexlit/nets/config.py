@@ -12,6 +12,9 @@ BLOCKS = ("basic", "bottleneck")
 ATTENTIONS = ("none", "se", "self")
 ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
 
+MOST_BLOCKS = 1000
+"""Most residual blocks of all stages together."""
+
 
 @dataclass
 class NetConfig(Settings, section="net"):
@@ -64,6 +67,8 @@ class NetConfig(Settings, section="net"):
         super().__post_init__()
         if not self.blocks:
             raise UsageError("net.blocks=[]: must be a list of stages of 1 or more blocks, such as [6]")
+        if sum(self.blocks) > MOST_BLOCKS:
+            raise UsageError(f"net.blocks={self.blocks}: must have at most {MOST_BLOCKS} blocks in all")
         if self.block == "bottleneck" and self.channels < 2:
             raise UsageError(f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck")
         if self.attention == "self" and self.channels % self.attention_heads:

@@ -1,6 +1,6 @@
 """The network of Hex: heads, tower, how one is made or loaded, and its operations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, count, pairwise
 from typing import Any, NamedTuple
 
@@ -228,7 +228,10 @@ def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNe
     own = settings.get("block", BLOCKS[0]) in BLOCKS
     if not own:
         require_package(settings["block"])
-    net = build_net(saved_config(settings))
+    config = saved_config(settings)
+    if own:
+        refuse_other_shapes(config, {name: tensor.shape for name, tensor in state.items()})
+    net = build_net(config)
     try:
         net.load_state_dict(state)
     except RuntimeError as error:
@@ -236,6 +239,18 @@ def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNe
             raise
         raise BlockError(f"the installed block {settings['block']} has other weights than the file") from error
     return net.eval()
+
+
+def refuse_other_shapes(config: NetConfig, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Check the `shapes` of tensors against those of the network of `config`, for which no memory is taken.
+
+    Raises:
+        ValueError: they differ.
+    """
+    with torch.device("meta"):
+        expected = {name: [*tensor.shape] for name, tensor in build_net(config).state_dict().items()}
+    if expected != {name: [*shape] for name, shape in shapes.items()}:
+        raise ValueError("its weights are not those of the network that it describes")
 
 
 POSITIONS = 2

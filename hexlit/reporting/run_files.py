@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from hexlit.files import read_plain_yaml, read_regular
 from hexlit.reporting.page import Facts, Section
 from hexlit.reporting.quantities import shown
 
@@ -73,8 +74,6 @@ class RunFiles:
 
 def read_run(folder: Path) -> RunFiles:
     """Everything that the run in `folder` has written."""
-    from omegaconf import OmegaConf
-
     unread: list[str] = []
 
     def read(name: str, reader: Callable[[Path], Any]) -> Any:
@@ -85,12 +84,9 @@ def read_run(folder: Path) -> RunFiles:
             unread.append(f"{name} cannot be read ({reason})")
             return {}
 
-    def plain(path: Path) -> Any:
-        return OmegaConf.to_container(OmegaConf.load(path))
-
-    config, overrides = read(".hydra/config.yaml", plain), read(".hydra/overrides.yaml", plain)
+    config, overrides = (read(f".hydra/{name}.yaml", read_plain_yaml) for name in ("config", "overrides"))
     tables = {name: read(f"{name}.csv", read_columns) for name in ("metrics", "phases", "resources", "steps")}
-    summary = read("summary.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
+    summary = read("summary.json", lambda path: json.loads(read_regular(path)))
     return RunFiles(folder, summary, **tables, config=config, overrides=overrides, unread=unread)
 
 
@@ -100,7 +96,7 @@ def read_columns(path: Path) -> dict[str, list[str]]:
     Raises:
         ValueError: the file is not UTF-8, or a line has another number of columns.
     """
-    text = path.read_bytes().decode("utf-8")
+    text = read_regular(path).decode("utf-8")
     headings, *rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines(keepends=True))) or [[]]
     columns = list(zip(*rows, strict=True)) or [()] * len(headings)
     return {name: list(values) for name, values in zip(headings, columns, strict=True)}

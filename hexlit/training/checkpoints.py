@@ -80,6 +80,8 @@ def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
         raise UsageError(f"{where}: there is no such file")
     try:
         with zipfile.ZipFile(path) as archive:
+            if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
+                raise zipfile.BadZipFile("its parts are packed, and may be larger than the file")
             if damaged := archive.testzip():
                 raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)

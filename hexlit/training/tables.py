@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.files import read_regular, write_text_atomic
 
 Row = TypeVar("Row")
 
@@ -30,13 +30,13 @@ def read_table(path: Path | None, parse: Callable[[dict[str, str]], Row]) -> lis
     """
     if path is None or not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        table = csv.DictReader(file)
-        try:
-            return [parse(row) for row in table]
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
-            reason = str(error).partition("\n")[0][:100]
-            raise UsageError(f"{path} line {table.line_num or 1}: not a row of a table of epochs ({reason})") from error
+    content = read_regular(path)
+    table = csv.DictReader(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""))
+    try:
+        return [parse(row) for row in table]
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
+        reason = str(error).partition("\n")[0][:100]
+        raise UsageError(f"{path} line {table.line_num or 1}: not a row of a table of epochs ({reason})") from error
 
 
 class EpochTable:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hexlit.files import read_json
+from hexlit.files import read_json, read_plain_yaml
 
 SWEEP_FILE = "sweep.json"
 JOURNAL_FILE = "study.journal"
@@ -79,9 +79,7 @@ def swept_overrides(folder: Path) -> dict[str, int]:
 
 def read_yaml(path: Path) -> Any:
     """The plain content of a YAML file, nothing resolved; None where it cannot be read."""
-    from omegaconf import OmegaConf
-
     try:
-        return OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+        return read_plain_yaml(path)
     except Exception:  # a torn file can make the parser raise anything
         return None

@@ -95,9 +95,7 @@ def test_programs_of_a_foreign_match_do_not_start(capsys: pytest.CaptureFixture[
         ("_recursive_=true", "_recursive_"),
     ],
 )
-def test_nothing_below_a_callback_is_instantiated(
-    argument: str, key: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_below_a_callback_is_instantiated(argument: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["+callbacks.mine._target_=lightning.pytorch.callbacks.EarlyStopping", f"+callbacks.mine.{argument}"]
     assert train.main([*TINY, "trainer.max_epochs=1", *words, "hydra.run.dir=run"]) == 2
     assert f"callbacks.mine.{key}: " in capsys.readouterr().err

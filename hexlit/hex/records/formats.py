@@ -113,6 +113,8 @@ def _lines(path: Path) -> Iterator[str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: must be a regular file")
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             yield file

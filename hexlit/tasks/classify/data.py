@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset, Sampler
 
 from hexlit.errors import UsageError
+from hexlit.files import read_regular
 from hexlit.tasks.classify.config import TextDataConfig
 from hexlit.tasks.tables import FORMATS, SPLITS, read_table
 
@@ -67,7 +68,7 @@ def read_folders(path: Path) -> LabelledTexts:
     """
     texts, labels, latin1 = [], [], 0
     for file in sorted(path.glob("*/*.txt")):
-        content = file.read_bytes()
+        content = read_regular(file)
         try:
             texts.append(content.decode("utf-8-sig"))
         except UnicodeDecodeError:

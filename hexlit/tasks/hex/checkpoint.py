@@ -18,8 +18,9 @@ from safetensors.torch import save
 from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.nets.config import BLOCKS, saved_config
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.nets.tower import HexNet, saved_net
+from hexlit.nets.tower import HexNet, refuse_other_shapes, saved_net
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
 from hexlit.tasks.supervised import load_trained
 from hexlit.training.checkpoints import checkpoint_file
@@ -108,12 +109,15 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
     try:
         with safe_open(path, "pt") as file:
             metadata: dict[str, str] = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise ValueError(f"written by another program, or by another version: {metadata.get('format')}")
+            settings: dict[str, Any] = json.loads(metadata["net"])
+            if settings.get("block", BLOCKS[0]) in BLOCKS:
+                shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+                refuse_other_shapes(saved_config(settings), shapes)  # before memory is taken for them
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-        if metadata.get("format") != FORMAT:
-            raise ValueError(f"written by another program, or by another version: {metadata.get('format')}")
         if metadata.get("sha256", digest := digest_of(tensors)) != digest:  # files of 0.2 have none
             raise ValueError("its weights are not those that were written")
-        settings: dict[str, Any] = json.loads(metadata["net"])
         state = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
         return LoadedNetwork(saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1")
     except BlockError as error:
