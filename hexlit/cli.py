@@ -4,6 +4,7 @@ A command's module is imported when the command is called, so that help and comp
 """
 
 import difflib
+import errno
 import gc
 import importlib
 import os
@@ -14,7 +15,10 @@ from collections.abc import Sequence
 
 from hexlit import __version__
 from hexlit.commands.table import COMMANDS as COMMANDS
+from hexlit.output import use_displays
 
+KEEP_RESULTS = {"match", "strength", "train"}
+"""Commands whose results are in a folder, too: they end well without an output."""
 HELP_FLAGS = {"-h", "--help"}
 
 
@@ -38,9 +42,26 @@ commands:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130 interrupted."""
+    """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130 interrupted.
+
+    Without `argv` it is the command of this process, and its output is protected: see `hexlit.output`.
+    """
     gc.set_threshold(100_000)  # imports make a million objects, and they stay: a fifth faster with few searches
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _answer(list(argv))
+    arguments = sys.argv[1:]
+    output = use_displays()
+    code = _answer(arguments)
+    sys.stdout.flush()
+    if output.error is None or output.error.errno == errno.EPIPE:
+        return code
+    if code == 0 and KEEP_RESULTS.isdisjoint(arguments[:1]):
+        print(f"hexlit: the output cannot be written ({output.error.strerror})", file=sys.stderr)
+        return 2
+    return code
+
+
+def _answer(arguments: list[str]) -> int:
     if arguments and arguments[0] in {*HELP_FLAGS, "help"}:  # hexlit help COMMAND
         arguments = [*arguments[1:2], "--help", *arguments[2:]]
     if not arguments or arguments[0] in HELP_FLAGS:

@@ -39,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "tracking": set(),
     "hex": set(),
 }
-FOR_ALL = {"errors", "files", "interruption", "locks", "settings", "__init__"}
+FOR_ALL = {"errors", "files", "interruption", "locks", "output", "settings", "__init__"}
 """These import nothing of ours but one another."""
 WITHOUT_TORCH = ("hex", "search")
 BY_NAME = "hexlit.selfplay.exact_ends"  # serves the setting that asks for the truth

@@ -78,8 +78,8 @@ def test_weights_of_another_network_take_no_memory(tmp_path: Path, monkeypatch: 
     with (tmp_path / "forged.safetensors").open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         file.truncate(8 + len(text) + (4 << 30))  # zeros that are nowhere on the disk
-    read: list[str] = []
-    monkeypatch.setattr("hexlit.tasks.hex.checkpoint.digest_of", lambda tensors: read.append("tensors") or "")
+    read: list[object] = []
+    monkeypatch.setattr("hexlit.tasks.hex.checkpoint.digest_of", read.append)
     with pytest.raises(UsageError, match="its weights are not those of the network"):
         read_safetensors(tmp_path / "forged.safetensors")
     assert read == []

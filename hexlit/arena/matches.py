@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexlit.arena.players import RESIGN, Contestant, Forfeit, Player
-from hexlit.errors import UsageError
+from hexlit.errors import UsageError, printable
 from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import encode
 from hexlit.hex.geometry import geometry
@@ -140,7 +140,7 @@ def play_games(
 
 def _note(forfeit: Forfeit) -> str:
     """The message on one printable line: it may quote a program."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in str(forfeit)).split())
+    return " ".join(printable(str(forfeit)).split())
 
 
 @dataclass(frozen=True)

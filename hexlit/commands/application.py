@@ -151,17 +151,13 @@ def run(task: Callable[[Composed], None], config_name: str, argv: Arguments, *, 
         code = INTERRUPTED if is_interruption(stop) else code
     except (Refused, Exception) as stop:
         error = stop.error if isinstance(stop, Refused) else stop
-        if isinstance(error, BrokenPipeError):  # `hexlit train --cfg job | head`: the reader has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = FINE
-        else:
-            mistake = stop.mistake if isinstance(stop, Refused) else is_mistake(error)
-            code = MISTAKE if mistake else BUG
-            if wants_traceback or not mistake:
-                traceback.print_exception(error)
-            if mistake:
-                name = config_name.removesuffix("_task")
-                print(f"hexlit {name}: {explain(error, config_name, arguments)}", file=sys.stderr)
+        mistake = stop.mistake if isinstance(stop, Refused) else is_mistake(error)
+        code = MISTAKE if mistake else BUG
+        if wants_traceback or not mistake:
+            traceback.print_exception(error)
+        if mistake:
+            name = config_name.removesuffix("_task")
+            print(f"hexlit {name}: {explain(error, config_name, arguments)}", file=sys.stderr)
     finally:
         run_folder.leave(refused=code == MISTAKE)
     return code

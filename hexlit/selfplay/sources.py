@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hexlit.errors import UsageError
+from hexlit.errors import UsageError, printable
 from hexlit.hex.geometry import WHITE
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, format_of
@@ -22,7 +22,7 @@ SUFFIXES = {suffix for form in FORMATS.values() for suffix in form.suffixes} | {
 
 def file_name(path: Path) -> str:
     """`path` for messages and stores: each unprintable character, such as an invalid UTF-8 byte, becomes `?`."""
-    return "".join(sign if sign.isprintable() else "?" for sign in str(path))
+    return printable(str(path), "?")
 
 
 def _files_in(folder: Path) -> list[Path]:

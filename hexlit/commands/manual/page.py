@@ -3,7 +3,6 @@
 import difflib
 import itertools
 import json
-import os
 import re
 import shutil
 import sys
@@ -60,10 +59,7 @@ def answer(command: str, arguments: Sequence[str]) -> int:
             raise
         print(f"hexlit {command}: {explain(error, command, [*arguments])}", file=sys.stderr)
         return 2
-    try:
-        print("\n".join(lines), flush=True)
-    except BrokenPipeError:  # `hexlit train --help | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print("\n".join(lines))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.errors import UsageError
+from hexlit.errors import UsageError, printable
 from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.frame import frame_action
 from hexlit.hex.geometry import BLACK, WHITE, geometry
@@ -48,7 +48,7 @@ class RecordError(UsageError):
 
     def __init__(self, reason: str, said: str, place: Place | None = None) -> None:
         """One line: the place, then what is wrong there."""
-        said = said if said.isprintable() else "".join(sign if sign.isprintable() else " " for sign in said)
+        said = printable(said)
         self.reason = reason
         self.said = said
         self.place = place or Place()
