@@ -113,14 +113,33 @@ def test_references_name_files_where_they_are(run: TrackedRun, tmp_path: Path) -
     assert found["files"] == {"part-0.parquet": path.as_uri()}
 
 
-def test_an_error_of_wandb_ends_the_logging_alone(
+def test_an_error_of_wandb_ends_its_part_of_the_logging_alone(
     run: TrackedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("WANDB_CACHE_DIR", "/proc/none")
     monkeypatch.setattr(run.run, "log_artifact", lambda *arguments, **named: Path("/proc/none/x").write_text("x"))
     path = tmp_path / "net.ckpt"
     path.write_bytes(b"net")
     run.made(Files("net", "checkpoint", [path]))
+    run.made(Files("net", "checkpoint", [path]))
     run.log({"epoch": 0}, 0)
-    assert run.broken
+    assert run.failed == {"artifacts"}
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert [row["epoch"] for row in read(run, tmp_path).rows] == [0]
+
+
+def test_nothing_is_copied_into_the_home_folder(
+    run: TrackedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, "/proc/none")
+    monkeypatch.delenv("WANDB_DATA_DIR", raising=False)
+    path = tmp_path / "net.ckpt"
+    path.write_bytes(b"net")
+    for epoch in range(2):
+        run.table("games", ["n"], [[epoch]], epoch)
+        run.log({"epoch": epoch}, epoch)
+        run.made(Files(f"net-{epoch}", "checkpoint", [path]))
+    assert run.failed == set()
+    result = read(run, tmp_path)
+    assert [row["epoch"] for row in result.rows] == [0, 1]
+    assert {artifact["name"] for artifact in result.artifacts} >= {"net-0", "net-1"}
