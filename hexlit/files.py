@@ -68,9 +68,17 @@ def remove_temporary(folder: Path, *, below: bool = True) -> None:
                 path.unlink()
 
 
-def named_cache_folder() -> Path:
-    """The folder for `cache_folder` by the environment, or else by convention; perhaps it cannot be written."""
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
+def named_cache_folder() -> Path | None:
+    """The folder for `cache_folder` by the environment, or else by convention; perhaps it cannot be written.
+
+    None for a user without a home folder, as in many containers. As the XDG specification asks, an empty or relative
+    `XDG_CACHE_HOME` counts as unset.
+    """
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(named):
+        return Path(named) / "hexlit"
+    home = os.path.expanduser("~")  # noqa: PTH111 - `Path.home` raises where there is none
+    return Path(home) / ".cache" / "hexlit" if os.path.isabs(home) else None
 
 
 def cache_folder() -> Path:
@@ -80,16 +88,21 @@ def cache_folder() -> Path:
     and the folder is removed at the end.
     """
     folder = named_cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError as error:
-        place = tempfile.mkdtemp(prefix="hexlit-cache-")
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
-        log.warning("%s: this cache cannot be written (%s); nothing is kept for later runs", folder, error.strerror)
-        os.environ["XDG_CACHE_HOME"] = place
-        return named_cache_folder()
+    reason = "there is no home folder; XDG_CACHE_HOME can name one for the cache"
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError as error:
+            reason = f"{folder}: this cache cannot be written ({error.strerror})"
+    temporary = Path(tempfile.mkdtemp(prefix="hexlit-cache-"))
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    log.warning("%s; nothing is kept for later runs", reason)
+    os.environ["XDG_CACHE_HOME"] = str(temporary)
+    folder = temporary / "hexlit"
+    folder.mkdir()
+    return folder
 
 
 MOST_BYTES = 2**28

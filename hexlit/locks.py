@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,17 +36,24 @@ def hold(file: IO[Any]) -> bool:
 
 
 def wait_to_hold(file: IO[Any]) -> None:
-    """As `hold`, but wait for other holders. After two seconds one warning names the file."""
+    """As `hold`, but wait for other holders.
+
+    The first wait of this process for a file that takes two seconds logs one warning with its name.
+    """
     if hold(file):
         return
-    message = "%s: another process holds this file; waiting until it is free"
-    saying = threading.Timer(SAID_AFTER, log.warning, [message, file.name])
-    saying.daemon = True
-    saying.start()
+    warning = threading.Timer(SAID_AFTER, _warn_of_waiting, [file.name])
+    warning.daemon = True
+    warning.start()
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
     finally:
-        saying.cancel()
+        warning.cancel()
+
+
+@cache
+def _warn_of_waiting(name: str) -> None:
+    log.warning("%s: another process holds this file; waiting until it is free", name)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hexlit.files import write_json_atomic, write_text_atomic
+from hexlit.files import cache_folder, write_json_atomic, write_text_atomic
 
 
 def test_a_device_or_a_pipe_is_never_replaced_by_a_file(tmp_path: Path) -> None:
@@ -49,3 +49,27 @@ def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatc
         write_json_atomic(path, {"games": 2})
     assert json.loads(path.read_text()) == {"games": 1}
     assert [entry.name for entry in tmp_path.iterdir()] == ["summary.json"]
+
+
+@pytest.mark.parametrize("named", ["", "relative/cache"])
+def test_an_empty_or_relative_cache_folder_counts_as_unset(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", named)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder() == tmp_path / "home" / ".cache" / "hexlit"
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def test_a_user_without_a_home_folder_gets_a_temporary_cache(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as for a number that no user has
+    folder = cache_folder()
+    assert folder.is_dir()
+    assert cache_folder() == folder, "one for the process"
+    assert [record.getMessage() for record in caplog.records] == [
+        "there is no home folder; XDG_CACHE_HOME can name one for the cache; nothing is kept for later runs"
+    ]

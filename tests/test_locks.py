@@ -53,6 +53,8 @@ def test_a_wait_is_said_once_and_ends_with_the_holder(
     waiter.join(20)
     assert not waiter.is_alive()
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    locks._warn_of_waiting(str(lock))
+    assert len(caplog.records) == 1, "a second wait for the same file is not reported"
 
 
 def take(lock: Path) -> None:

@@ -16,6 +16,7 @@ from hexlit.commands import tasks
 from hexlit.errors import UsageError
 from hexlit.settings import RANGE, WORDS, Interval, Settings, number, one_of, some_of
 from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.run_config import RunConfig
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hexlit"
 SOUND: dict[str, dict[str, Any]] = {
@@ -158,3 +159,10 @@ def test_one_module_alone_writes_the_message() -> None:
     writes = re.compile(r"choose ((one|some) of )?\{|must be (one|some) of \{")
     found = [path for path in sorted(PACKAGE.rglob("*.py")) if writes.search(path.read_text(encoding="utf-8"))]
     assert [path.relative_to(PACKAGE).as_posix() for path in found] == ["settings.py"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "a\u202eb", "a\u2028", "a\n"])
+def test_a_run_has_the_name_of_a_folder(name: str) -> None:
+    with pytest.raises(UsageError, match="^name="):
+        RunConfig(name=name)
+    assert RunConfig(name="hex-5.1_é").name == "hex-5.1_é"

@@ -48,16 +48,23 @@ def cached_choice(of: Mapping[str, Any], names: Sequence[str], measure: Callable
     }
     # With the names: who may choose among others leaves this choice as it is.
     key = json.dumps({**parts, **of, "names": names}, sort_keys=True, default=str)
-    path = named_cache_folder() / "backends.json"
+    folder = named_cache_folder()
+    if folder is None:
+        log.warning("there is no home folder for a cache: %s is taken, unmeasured", names[0])
+        return names[0]
+    path = folder / "backends.json"
     try:
         with alone(path.with_name(f"{path.name}.lock")):
             known = read_json(path)
-            if key not in known or known[key].get("choice") not in names:
-                seconds = measure()
-                times = {name: round(1000 * taken, 4) for name, taken in seconds.items()}
-                known[key] = {"choice": fastest(names, seconds), "milliseconds": times}
-                write_text_atomic(path, json.dumps(known, indent=1) + "\n")
-            return str(known[key]["choice"])
+            entry = known.get(key)
+            if isinstance(entry, dict) and entry.get("choice") in names:
+                return str(entry["choice"])
+            seconds = measure()
+            times = {name: round(1000 * taken, 4) for name, taken in seconds.items()}
+            choice = fastest(names, seconds)
+            known[key] = {"choice": choice, "milliseconds": times}
+            write_text_atomic(path, json.dumps(known, indent=1) + "\n")
+            return choice
     except OSError as error:
         log.warning("%s cannot be written (%s): %s is taken, unmeasured", path, error.strerror, names[0])
         return names[0]

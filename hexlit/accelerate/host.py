@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import math
 import os
 import platform
 import socket
@@ -35,9 +36,20 @@ def process_space() -> str:
 
 
 def usable_cores() -> int:
-    """CPU cores that this process may use: fewer than the machine has if the system, or a job of Slurm, says so."""
+    """CPU cores that this process may use: those of the machine, or fewer by its affinity, container or Slurm job."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, allocated_cores(os.environ) or cores)
+    return min(cores, allocated_cores(os.environ) or cores, quota_cores() or cores)
+
+
+def quota_cores() -> int | None:
+    """Cores that the container's CPU quota is worth, rounded up; None without a quota."""
+    with contextlib.suppress(OSError, ValueError):  # ValueError: "max", no quota
+        quota, period = map(int, (CGROUPS / "cpu.max").read_text().split())
+        return max(1, math.ceil(quota / period))
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = (int((CGROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
+        return max(1, math.ceil(quota / period)) if quota > 0 else None  # -1: no quota
+    return None
 
 
 def allocated_cores(environment: Mapping[str, str]) -> int | None:

@@ -1,5 +1,6 @@
 """The shared configuration of every task, and the checks that several tasks' settings need. Imports nothing heavy."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -40,8 +41,9 @@ class RunConfig(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
-            raise UsageError(f"name={self.name!r}: letters, digits, '-', '_' and '.' only, since a folder is named so")
+        if not re.fullmatch(r"[\w.-]*\w[\w.-]*", self.name) or not self.name.isprintable():
+            rule = "letters, digits, '-', '_' and '.' only, with a letter or digit, since a folder is named so"
+            raise UsageError(f"name={self.name!r}: {rule}")
 
     @property
     def subject(self) -> str:

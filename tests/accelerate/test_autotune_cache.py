@@ -12,7 +12,9 @@ from hexlit.files import named_cache_folder
 
 
 def choices_file() -> Path:
-    return named_cache_folder() / "backends.json"
+    folder = named_cache_folder()
+    assert folder is not None
+    return folder / "backends.json"
 
 
 NAMES = ("own", "other")
@@ -42,7 +44,7 @@ def test_a_choice_among_other_names_leaves_this_one() -> None:
     assert cached_choice(KEY, NAMES, never) == "other"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "\xff\xfe", '{"key": {"choice": ["own"]}}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "\xff\xfe", '{"key": 5}', '{"key": {"choice": ["own"]}}'])
 def test_a_damaged_file_is_measured_again(content: str) -> None:
     cached_choice(KEY, NAMES, lambda: {"own": 1.0, "other": 2.0})
     (key,) = json.loads(choices_file().read_text())

@@ -62,3 +62,25 @@ def test_a_container_s_limit_counts_and_its_file_cache_is_free(
 )
 def test_cores_are_those_of_the_allocation(environment: dict[str, str], cores: int | None) -> None:
     assert allocated_cores(environment) == cores
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({"cpu.max": "150000 100000"}, 2),
+        ({"cpu.max": "50000 100000"}, 1),
+        ({"cpu.max": "max 100000"}, None),
+        ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ({}, None),
+    ],
+)
+def test_a_container_s_quota_of_processor_time_counts(
+    files: dict[str, str], cores: int | None, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine / "cpu").mkdir()
+    for name, text in files.items():
+        (machine / name).write_text(f"{text}\n")
+    assert host.quota_cores() == cores
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(64)))
+    assert host.usable_cores() == (cores or 64)
