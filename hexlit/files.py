@@ -74,11 +74,11 @@ def named_cache_folder() -> Path | None:
     None for a user without a home folder, as in many containers. As the XDG specification asks, an empty or relative
     `XDG_CACHE_HOME` counts as unset.
     """
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(named):
-        return Path(named) / "hexlit"
-    home = os.path.expanduser("~")  # noqa: PTH111 - `Path.home` raises where there is none
-    return Path(home) / ".cache" / "hexlit" if os.path.isabs(home) else None
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if named.is_absolute():
+        return named / "hexlit"
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - `Path.home` raises where there is none
+    return home / ".cache" / "hexlit" if home.is_absolute() else None
 
 
 def cache_folder() -> Path:
