@@ -184,7 +184,22 @@ def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
 
 def mistake_of_task(error: Exception) -> Exception | None:
     """The user's mistake in `error` from a task; None for a bug."""
-    return error if isinstance(error, UsageError | MissingMandatoryValue | UnicodeError) else machine_error(error)
+    if isinstance(error, UsageError | MissingMandatoryValue | UnicodeError):
+        return error
+    return machine_error(error) or _shared_memory_error(error)
+
+
+def _shared_memory_error(error: BaseException | None) -> UsageError | None:
+    """The mistake if loading processes had too little shared memory; torch reports it by a message alone.
+
+    Lightning's own clean-up may fail after it, so the errors before `error` count too.
+    """
+    while error is not None:
+        if isinstance(error, RuntimeError) and "shared memory" in str(error):
+            rule = "set accelerator.workers=0, or enlarge /dev/shm (docker run --shm-size=1g)"
+            return UsageError(f"accelerator.workers: the loading processes lack shared memory; {rule}")
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def is_mistake(error: Exception) -> bool:

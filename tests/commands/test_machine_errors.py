@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands import run_folder
-from hexlit.commands.application import machine_error
+from hexlit.commands.application import machine_error, mistake_of_task
 from hexlit.commands.export import main as export
 from hexlit.errors import UsageError
 from hexlit.training.phases import read_rows as read_phases
@@ -97,3 +97,23 @@ def test_a_cache_that_cannot_be_written_is_warned_of_once_and_done_without(tmp_p
     assert cache.parent.parent == tmp_path
     assert kernels.is_relative_to(cache)
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "unable to allocate shared memory(shm) for file </torch_1_2_0>: No space left on device (28)",
+        "DataLoader worker (pid 7) is killed by signal: Bus error. It is possible that dataloader's workers are out of "
+        "shared memory. Please try to raise your shared memory limit.",
+    ],
+)
+def test_too_little_shared_memory_is_one_line(message: str) -> None:
+    try:
+        try:
+            raise RuntimeError(message)
+        finally:
+            raise RuntimeError("Please call `iter(combined_loader)` first.")  # noqa: B012 - as Lightning's clean-up does
+    except RuntimeError as error:
+        mistake = mistake_of_task(error)
+    assert str(mistake).startswith("accelerator.workers: the loading processes lack shared memory; set ")
+    assert mistake_of_task(RuntimeError("another")) is None
