@@ -112,7 +112,7 @@ def test_too_little_shared_memory_is_one_line(message: str) -> None:
         try:
             raise RuntimeError(message)
         finally:
-            raise RuntimeError("Please call `iter(combined_loader)` first.")  # noqa: B012 - as Lightning's clean-up does
+            raise RuntimeError("Please call `iter(combined_loader)` first.")
     except RuntimeError as error:
         mistake = mistake_of_task(error)
     assert str(mistake).startswith("accelerator.workers: the loading processes lack shared memory; set ")
