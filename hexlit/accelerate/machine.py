@@ -216,12 +216,28 @@ class ProcessTree:
     def _members(self) -> set[Any]:
         """The root, its descendants, and descendants that outlived their parents, with theirs."""
         members: set[Any] = set()
-        for process in self._known:
+        pending = list(self._known)
+        while pending:
+            process = pending.pop()
             if process not in members and is_alive(process):
                 members.add(process)
                 with contextlib.suppress(psutil.Error):  # it ended just now
-                    members.update(child for child in process.children(recursive=True) if is_alive(child))
+                    pending += _children_of(process)
         return members
+
+
+def _children_of(process: Any) -> list[Any]:
+    """The children of `process`, by Linux's own list where there is one: psutil reads all processes of the machine."""
+    lists = list(Path(f"/proc/{process.pid}/task").glob("*/children"))
+    if not lists:
+        return list(process.children())
+    result = []
+    for path in lists:  # one for each thread
+        with contextlib.suppress(OSError):  # the thread ended just now
+            for pid in path.read_text().split():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    result.append(psutil.Process(int(pid)))
+    return result
 
 
 def is_alive(process: Any) -> bool:

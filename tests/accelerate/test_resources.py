@@ -1,5 +1,6 @@
 """A tree of processes is measured from outside: the target's figures, never the measurer's own."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -99,6 +100,14 @@ def test_descendants_are_measured_on_when_their_parent_is_gone() -> None:
         for process in list(tree._known):
             if process.pid != target.pid:
                 process.kill()
+
+
+@pytest.mark.skipif(not list(Path("/proc/self/task").glob("*/children")), reason="the kernel keeps no list of children")
+def test_other_processes_of_the_machine_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with child(GRANDPARENT) as process, contextlib.closing(ProcessTree(process.pid)) as tree:
+        monkeypatch.setattr(psutil, "pids", lambda: pytest.fail("all processes are listed"))
+        monkeypatch.setattr(psutil._psplatform, "ppid_map", lambda: pytest.fail("all processes are listed"))
+        assert tree.sample().processes == 3
 
 
 @pytest.mark.row("D17")
