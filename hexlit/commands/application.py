@@ -9,7 +9,6 @@ in its defaults, and a task that takes the settings:
     main = command("solve", SolveConfig, solve)         # conf/solve.yaml: defaults: [solve_schema, ..., _self_]
 """
 
-import difflib
 import errno
 import functools
 import logging
@@ -29,10 +28,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import CompactHydraException, HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from yaml import MarkedYAMLError, YAMLError
 
 from hexlit.commands import composing, run_folder
 from hexlit.commands.composing import Composed
 from hexlit.commands.run_folder import Refused
+from hexlit.commands.typed_words import as_typed, first_unreadable, near_keys, unreadable, without_key
 from hexlit.errors import UsageError
 from hexlit.interruption import is_interruption
 
@@ -139,7 +140,8 @@ def run(task: Callable[[Composed], None], config_name: str, argv: Arguments, *, 
 
     code, arguments, wants_traceback = BUG, argv, os.environ.get("HYDRA_FULL_ERROR") == "1"
     try:
-        arguments = prepare(argv)
+        _, typed_overrides = composing.flags_and_overrides(argv)
+        arguments = prepare([as_typed(word) if word in typed_overrides else word for word in argv])
         _, overrides = composing.flags_and_overrides(arguments)
         words = [word for word in arguments if word not in overrides] + overrides  # argparse wants them in one piece
         # Hydra raises errors then, instead of printing them and leaving.
@@ -204,7 +206,7 @@ def _shared_memory_error(error: BaseException | None) -> UsageError | None:
 
 def is_mistake(error: Exception) -> bool:
     """Whether an error outside the task, while composing, is the user's."""
-    if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError):
+    if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError | YAMLError):
         return True
     # Hydra raises a plain ValueError on flags and on group=3, and other errors where it expects a name.
     frames = traceback.extract_tb(error.__traceback__)
@@ -217,22 +219,50 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
     if isinstance(error, UsageError):
         return " ".join(message.split())
     unmatched = re.match(r"Could not override '([^'@]*)", message)
+    wrong_word = _wrong_word(config_name, argv) if isinstance(error, HydraException) else None
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(error, MissingConfigException) and error.options:
         group, _, option = (error.missing_cfg_file or "").rpartition("/")
         message = f"{group}={option}: there is no such option; choose from {', '.join(sorted(error.options))}"
+    elif wrong_word is not None:
+        message = wrong_word
     elif unmatched is not None:
         message = _unknown_key(unmatched[1], config_name, argv)
     elif isinstance(cause, MissingMandatoryValue):
         message = f"{cause.full_key} has no value: add {cause.full_key}=VALUE"
     elif isinstance(cause, OmegaConfBaseException):
         override = message.removeprefix("Error merging override ") if cause is not error else cause.full_key
-        message = f"{override or config_name}: {str(cause.msg or cause).splitlines()[0]}"
+        reason = str(cause.msg or cause).splitlines()[0]
+        message = f"{override or config_name}: {_expected_kind(str(override), reason)}"
+    elif isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
+        message = f"{error.problem_mark.name} line {error.problem_mark.line + 1}: {error.problem}"
     elif isinstance(error, OSError) and error.filename is not None:
         message = str(machine_error(error))
     elif not isinstance(error, HydraException | OSError):  # from within Hydra, for an odd value
         message = f"{' '.join(argv)[:200]}: {message} ({type(error).__name__})"
     return " ".join(message.partition("Config search path:")[0].split())
+
+
+def _wrong_word(config_name: str, argv: list[str]) -> str | None:
+    """The message for the first override in `argv` that is none in Hydra's grammar; None if all are."""
+    flags, words = composing.flags_and_overrides(argv)
+    word = first_unreadable(words)
+    if word is None:
+        return None
+    if "=" in word:
+        return unreadable(word)
+    with composing.hydra_initialized():
+        return without_key(word, composing.composed(config_name, [], composing.search_path(flags.config_dir)))
+
+
+def _expected_kind(override: str, reason: str) -> str:
+    """What is expected where a single value was given for a section or a list, else `reason`."""
+    key, _, value = override.partition("=")
+    if "is not a subclass of" in reason or re.search(r"Cannot (assign|merge) \w+ to Dict", reason):
+        return f"{key} is a section; set its keys, such as {key}.KEY=VALUE"
+    if "is not a ListConfig" in reason:
+        return f"must be a list, such as {key}=[{value}]"
+    return reason
 
 
 def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
@@ -246,9 +276,8 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
         config = composing.composed(config_name, others, composing.search_path(flags.config_dir), lenient=True)
     keys = dict.fromkeys([*_dotted(OmegaConf.to_container(config, resolve=False)), *config.hydra.runtime.choices])
     known = [one for one in keys if one.startswith("hydra") == key.startswith("hydra")]
-    parent, _, leaf = key.rpartition(".")
-    near = [one for one in known if one.rpartition(".")[2] == leaf]
-    if near := near or difflib.get_close_matches(key, known, n=1, cutoff=0.75):
+    parent = key.rpartition(".")[0]
+    if near := near_keys(key, known):
         return f"unknown key {key!r}: did you mean {' or '.join(map(repr, near[:3]))}?"
     return f"unknown key {key!r}: the keys are {', '.join(one for one in known if one.rpartition('.')[0] == parent)}"
 

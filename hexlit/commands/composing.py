@@ -64,6 +64,9 @@ def flags_and_overrides(argv: Sequence[str]) -> tuple[Namespace, list[str]]:
     Raises:
         UsageError: Hydra has no such flag, or its value is missing.
     """
+    for word in argv:
+        if word.partition("=")[0] in ("--config-name", "-cn", "--config-path", "-cp"):
+            raise UsageError(f"{word}: each command has its configuration; --config-dir FOLDER adds files of yours")
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.error = _refuse  # type: ignore[method-assign]  # argparse prints its whole usage instead
     for names in ("-h --help", "--hydra-help", "-m --multirun", "-r --run", "--resolve", "-sc --shell-completion"):

@@ -18,6 +18,7 @@ from omegaconf import flag_override
 from hexlit.commands import run_folder
 from hexlit.commands.application import Arguments, Prepare, explain, is_mistake, mistake_of_task, typed
 from hexlit.commands.composing import Composed, composed, hydra_initialized
+from hexlit.commands.typed_words import as_typed
 from hexlit.errors import UsageError
 
 Schema = TypeVar("Schema")
@@ -66,7 +67,7 @@ def composed_with_hydra(config_name: str, arguments: Arguments, *, prepare: Prep
         UsageError: as `called`.
     """
     with quiet_imports(), hydra_initialized():
-        overrides = prepare(list(arguments))
+        overrides = prepare([as_typed(word) for word in arguments])
         try:
             whole = composed(config_name, overrides)
             config = copy.copy(whole)

@@ -51,7 +51,9 @@ def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
     """
     if recipe.data.source != "selfplay":
         raise UsageError(f"data={recipe.data.source}: a plan is of self-play; leave it out")
-    pace = read_pace(str(asked.rates))
+    if asked.rates is None:
+        raise UsageError(f"rates has no value: add rates=FOLDER; {MEASURE}")
+    pace = read_pace(asked.rates)
     learner = pace if asked.learner_rates is None else read_pace(asked.learner_rates)
     selfplay, cores, host_cores = recipe.selfplay, asked.cores or learner.cores, asked.host_cores or pace.cores
     workers = asked.workers if asked.workers is not None else 0 if asked.hosts else cores

@@ -98,6 +98,9 @@ def read_columns(path: Path) -> dict[str, list[str]]:
     """
     text = read_regular(path).decode("utf-8")
     headings, *rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines(keepends=True))) or [[]]
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(headings):
+            raise ValueError(f"line {number} has {len(row)} values, the heading {len(headings)}")
     columns = list(zip(*rows, strict=True)) or [()] * len(headings)
     return {name: list(values) for name, values in zip(headings, columns, strict=True)}
 

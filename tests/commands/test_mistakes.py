@@ -69,6 +69,26 @@ MISTAKES = [
     ("monitor pid=999999999", "pid=999999999: there is no such process"),
     ("monitor run=ended", "run=ended: no run is running there"),
     ("monitor pid=SELF csv=notes.txt", "csv=notes.txt: holds something else"),
+    ("plan", "rates has no value: add rates=FOLDER; hexlit bench what=pace"),
+    ("solve 5", "5: settings are written KEY=VALUE; did you mean board=5?"),
+    ("train quick", "did you mean experiment=quick or sweep=quick?"),
+    ("bench forward", "forward: settings are written KEY=VALUE; did you mean what=forward?"),
+    ("games import void.sgf", "void.sgf: settings are written KEY=VALUE; did you mean source=void.sgf?"),
+    ("solve board=3 moves=ä1", "move 'ä1': a move on a 3x3 board is"),
+    ("solve --config-name=match", "--config-name=match: each command has its configuration"),
+    ("solve -cn match", "-cn: each command has its configuration"),
+    ("train trainer=ddp", "trainer=ddp: trainer is a section; set its keys, such as trainer.KEY=VALUE"),
+    ("train callbacks=rich", "callbacks=rich: callbacks is a section"),
+    ("train net.blocks=6", "net.blocks=6: must be a list, such as net.blocks=[6]"),
+    ("train net=typo", "net=typo: there is no such option; choose from"),
+    ("train batch_size=32", "unknown key 'batch_size': did you mean 'accelerator.train_batch'?"),
+    ("train optimizer.learning_rate=1", "unknown key 'optimizer.learning_rate': did you mean 'optimizer.lr'?"),
+    ("train trainer.max_epochs=ä", "trainer.max_epochs='ä': Value 'ä' of type 'str' could not be converted to Integer"),
+    ("train --config-dir yaml net=mine", "yaml/net/mine.yaml line 2: expected ',' or ']'"),
+    ("train resume=higher", "resume=higher/one"),
+    ("games stats source=[über/x,b]", "cannot be read; put texts in quotes, as in source=['über/x','b']"),
+    ("games stats source=über/x", "source=über/x: there is no such file or folder"),
+    ("export checkpoint=a=b/r", "checkpoint=a=b/r: there is no such file"),
     ("plan rates=nowhere", "rates=nowhere: has no figures of what=pace"),
     ("plan rates=pace.json hosts=0 workers=0", "0 processes: from 1 to selfplay.games="),
     ("plan rates=pace.json target.games=5 target.epochs=5", "choose one of them"),
@@ -131,10 +151,12 @@ MISTAKES = [
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     """A folder with files that commands cannot use."""
-    for folder in ("empty", "damaged", "ended", "m", "s", "run/.hydra"):
+    for folder in ("empty", "damaged", "ended", "m", "s", "run/.hydra", "higher/one/.hydra", "yaml/net"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "damaged" / "part-000000.parquet").write_bytes(b"PAR1 torn")
     (tmp_path / "ended" / "process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
+    (tmp_path / "higher/one/.hydra/overrides.yaml").write_text("[]")
+    (tmp_path / "yaml/net/mine.yaml").write_text("channels: [48\n")
     (tmp_path / "damaged" / "best.yaml").write_text("overrides: 3: 4")
     (tmp_path / "m" / "match.json").write_bytes(b"\xff\x00")
     (tmp_path / "s" / "parts.json").touch()
