@@ -9,6 +9,7 @@ import gc
 import importlib
 import os
 import shutil
+import signal
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -44,12 +45,14 @@ commands:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130 interrupted.
 
-    Without `argv` it is the command of this process, and its output is protected: see `hexlit.output`.
+    Without `argv` it is the command of this process: SIGTERM ends it as Ctrl-C does, and its output is protected, see
+    `hexlit.output`.
     """
     gc.set_threshold(100_000)  # imports make a million objects, and they stay: a fifth faster with few searches
     if argv is not None:
         return _answer(list(argv))
     arguments = sys.argv[1:]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: unfinished files are removed
     output = use_displays()
     code = _answer(arguments)
     sys.stdout.flush()

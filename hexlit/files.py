@@ -1,7 +1,10 @@
 """Whole files or none: a reader never finds a half-written file."""
 
 import atexit
+import contextlib
 import errno
+import fcntl
+import glob
 import io
 import json
 import logging
@@ -14,8 +17,9 @@ import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hexlit.errors import UsageError
 
@@ -30,7 +34,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path` to write to, and rename it to `path` when the block succeeds.
 
     The content reaches the disk before the rename, so a process killed at any instant leaves the old file or the new
-    one. When the block raises, the old file stays and the temporary one is removed. Missing folders are made.
+    one. When the block raises, the old file stays and the temporary one is removed. Missing folders are made. What a
+    killed process has left for the same `path` goes, too.
 
     Raises:
         OSError: `path` exists and is not a file: a folder, a pipe or a device, which no rename may replace.
@@ -38,14 +43,36 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "Is no regular file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_unfinished(path.absolute())
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    with temporary.open("wb") as held:
+        _lock(held)  # other processes leave it alone
+        try:
+            yield temporary
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@cache
+def _remove_unfinished(path: Path) -> None:
+    """Remove the temporary files of ended processes for `path`; once in a process, since a folder may be large."""
+    for other in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
+        if other.is_file() and _UNFINISHED.fullmatch(other.name):
+            with contextlib.suppress(OSError), other.open("rb") as file:  # another process may remove it first
+                if _lock(file):
+                    other.unlink()
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock the open `file` until it is closed; False where a process holds it, or the file system has no locks."""
     try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def write_text_atomic(path: Path, text: str) -> None:

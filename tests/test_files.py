@@ -2,11 +2,14 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hexlit import files
 from hexlit.files import cache_folder, write_json_atomic, write_text_atomic
 
 
@@ -73,3 +76,56 @@ def test_a_user_without_a_home_folder_gets_a_temporary_cache(
     assert [record.getMessage() for record in caplog.records] == [
         "there is no home folder; XDG_CACHE_HOME can name one for the cache; nothing is kept for later runs"
     ]
+
+
+WRITER = """
+import pathlib, sys, time
+from hexlit.files import replacing
+with replacing(pathlib.Path(sys.argv[1])) as temporary:
+    temporary.write_text("half")
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_next_write_removes_what_a_killed_process_left_beside_its_target(tmp_path: Path) -> None:
+    target = tmp_path / "map [5].json"
+    with subprocess.Popen([sys.executable, "-c", WRITER, target], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        (unfinished,) = tmp_path.iterdir()
+        files._remove_unfinished(target)
+        assert unfinished.exists(), "its writer is at work"
+        process.kill()
+    others = [tmp_path / ".map [5].json.notes.tmp", tmp_path / ".other.json.01234567.tmp"]
+    for path in others:
+        path.touch()
+    files._remove_unfinished.cache_clear()
+    write_text_atomic(target, "whole")
+    assert target.read_text() == "whole"
+    assert sorted(tmp_path.iterdir()) == sorted([*others, target])
+
+
+COMMAND = """
+import sys
+from hexlit import cli
+from hexlit.commands import solve
+
+def write(argv):
+    exec(PROGRAM)
+
+solve.main = write
+path = sys.argv[1]
+sys.argv = ["hexlit", "solve"]
+sys.exit(cli.main())
+""".replace("PROGRAM", repr(WRITER.replace("sys.argv[1]", "path")))
+
+
+def test_sigterm_leaves_no_unfinished_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", COMMAND, str(tmp_path / "proof.txt")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.terminate()
+        assert process.wait(20) == 130
+    assert list(tmp_path.iterdir()) == []
