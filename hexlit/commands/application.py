@@ -140,12 +140,12 @@ def run(task: Callable[[Composed], None], config_name: str, argv: Arguments, *, 
 
     code, arguments, wants_traceback = BUG, argv, os.environ.get("HYDRA_FULL_ERROR") == "1"
     try:
-        _, typed_overrides = composing.flags_and_overrides(argv)
-        arguments = prepare([as_typed(word) if word in typed_overrides else word for word in argv])
+        arguments = prepare(argv)
         _, overrides = composing.flags_and_overrides(arguments)
-        words = [word for word in arguments if word not in overrides] + overrides  # argparse wants them in one piece
+        flags = [word for word in arguments if word not in overrides]  # argparse wants them in one piece
+        arguments = [*flags, *map(as_typed, overrides)]
         # Hydra raises errors then, instead of printing them and leaving.
-        with patch.object(sys, "argv", [sys.argv[0], *words]), patch.dict(os.environ, HYDRA_FULL_ERROR="1"):
+        with patch.object(sys, "argv", [sys.argv[0], *arguments]), patch.dict(os.environ, HYDRA_FULL_ERROR="1"):
             hydra.main(f"pkg://{composing.CONFIG_PACKAGE}", config_name, composing.VERSION_BASE)(_watched(task))()
         code = FINE
     except (KeyboardInterrupt, SystemExit) as stop:

@@ -17,6 +17,7 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from hexlit.commands.typed_words import as_typed
 from hexlit.errors import UsageError
 from hexlit.tuning.space import quoted
 
@@ -148,4 +149,6 @@ def settings_apart(argv: Sequence[str], names: Collection[str], config_name: str
     """
     own = [argument for argument in argv if argument.partition("=")[0].partition(".")[0] in names]
     with hydra_initialized():
-        return compose(config_name, own), [argument for argument in argv if argument not in own]
+        return compose(config_name, [as_typed(argument) for argument in own]), [
+            argument for argument in argv if argument not in own
+        ]

@@ -67,7 +67,7 @@ def composed_with_hydra(config_name: str, arguments: Arguments, *, prepare: Prep
         UsageError: as `called`.
     """
     with quiet_imports(), hydra_initialized():
-        overrides = prepare([as_typed(word) for word in arguments])
+        overrides = [as_typed(word) for word in prepare(list(arguments))]
         try:
             whole = composed(config_name, overrides)
             config = copy.copy(whole)

@@ -47,13 +47,13 @@ class PlayConfig(WebSettings):
 
 def play(settings: PlayConfig) -> None:
     """Serve the page until Ctrl-C, or play on the terminal."""
-    require("play", {name: name for name in NEEDED}, "web")
     if settings.terminal:
         greet(settings)
         from hexlit.commands.play_players import play_on_terminal
 
         play_on_terminal(settings)
         return
+    require("play", {name: name for name in NEEDED}, "web")
     from hexlit.web.server import address, listen, serve
 
     listening = listen(settings)

@@ -49,13 +49,16 @@ def _device(device: Report) -> Rows:
     memory = f"{format_bytes(free)} of {format_bytes(total)} free" if total else reasons["memory_total_bytes"]
     near = "" if error is None else f"1000x1000 in fp32, off by {error:.1e} at most"
     formats = [device[f"{use}_precision"] or reasons[f"{use}_precision"] for use in ("training", "inference")]
-    how = "; a product of matrices has decided it once, accelerator.precision decides otherwise"
+    used = "trains in {}, evaluates in {}".format(*formats)
+    if device["device"] == "cpu":
+        used += ", or in fp32 by winograd where a network measures faster so" if formats[1] == "bf16" else ""
+        used += "; a product of matrices has decided it once, accelerator.precision decides otherwise"
     rows = [
         ("available", f"{name} · memory: {memory}"),
         ("smoke", _works(device["smoke"], "a small product of whole numbers is exact", reasons.get("smoke"))),
         ("product", _works(bool(near) and product["works"], near, product["reasons"].get("works"))),
         *((probe["precision"], _precision(probe)) for probe in device["precisions"]),
-        ("hexlit", "trains in {}, evaluates in {}".format(*formats) + how * (device["device"] == "cpu")),
+        ("hexlit", used),
     ]
     text = f"{DASH} {compiled['reasons'].get('works')}"
     if compiled["works"] is not None:

@@ -1,6 +1,7 @@
 """A game on the terminal, line by line."""
 
 import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,12 @@ def test_a_game_of_two_people(
     assert "rollouts would play " in out
     assert out.endswith("White wins\n")  # a3, b2 by the swap, c1
     assert saved.read_text() == "(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[3];B[b2];W[swap-pieces];B[a1];W[a3];B[c3])\n"
+
+
+def test_it_needs_no_package_of_the_page(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for package in ("fastapi", "uvicorn", "websockets"):
+        monkeypatch.setitem(sys.modules, package, None)
+    assert "to move" in play_lines("b2\n", "board=3", "you=both", monkeypatch=monkeypatch, capsys=capsys)
 
 
 @pytest.mark.row("F19")

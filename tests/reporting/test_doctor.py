@@ -58,7 +58,7 @@ def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
     assert "3 trials side by side, limited by device memory; assumed: 1.00 GiB of memory and 1.00" in text
     assert line(text, "product") == "product     works: 1000x1000 in fp32, off by 2.0e-06 at most"
     assert "works, in hardware, 4.0 ms a step, 0.50 times fp32's, gradients 0.2% away" in line(text, "bf16")
-    assert "trains in bf16-mixed, evaluates in bf16" in text
+    assert "trains in bf16-mixed, evaluates in bf16, or in fp32 by winograd" in text
     assert "works: 12.3 s to compile, off by 1.0e-07 from eager" in text
     assert line(text, "fused") == "fused       works"
     assert line(text, "optuna") == "optuna      – not installed"
