@@ -149,6 +149,5 @@ def settings_apart(argv: Sequence[str], names: Collection[str], config_name: str
     """
     own = [argument for argument in argv if argument.partition("=")[0].partition(".")[0] in names]
     with hydra_initialized():
-        return compose(config_name, [as_typed(argument) for argument in own]), [
-            argument for argument in argv if argument not in own
-        ]
+        config = compose(config_name, [as_typed(argument) for argument in own])
+    return config, [argument for argument in argv if argument not in own]

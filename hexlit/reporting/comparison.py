@@ -79,20 +79,53 @@ def final_figures(files: RunFiles) -> dict[str, float]:
 
 
 def curves(runs: Sequence[ComparedRun]) -> list[Figure]:
-    """Losses over epochs, the runs' `monitor` over epochs, operations and time, Elo to perfect play, and throughput."""
-    shared = set.intersection(*(set(run.files.metrics) for run in runs))
+    """The charts of the runs on each board, which alone can be compared, and Elo to perfect play of all."""
     figures = []
-    for split, title in {"train": "Training", "val": "Validation"}.items():
+    boards = runs_by_board(runs)
+    for board, alike in boards.items():
+        figures += _curves_of(alike, where=f" on {board}" if len(boards) > 1 else "")
+    measured = [run for run in runs if _PERFECT in run.files.metrics]
+    return [*figures, _frontier(measured)] if measured else figures
+
+
+def runs_by_board(runs: Sequence[ComparedRun]) -> dict[str, list[ComparedRun]]:
+    """The runs on each board, by its name; all under one name for tasks without a board."""
+    result: dict[str, list[ComparedRun]] = {}
+    for run in runs:
+        board = run.files.setting("board")
+        name = f"{board}×{board}" if isinstance(board, int) else str(board)
+        result.setdefault(name, []).append(run)
+    return result
+
+
+def words_of(metric: str) -> str:
+    """A metric in words, such as `validation: comparable loss` for `val.comparable_loss`."""
+    group, _, name = metric.partition(".")
+    whole = {"train": "training", "val": "validation"}.get(group, group)
+    return ": ".join(filter(None, [whole, name.replace(".", " ").replace("_", " ")]))
+
+
+def _curves_of(runs: Sequence[ComparedRun], where: str) -> list[Figure]:
+    """Losses over epochs, the runs' `monitor` over epochs, operations and time, and throughput."""
+    shared = set.intersection(*(set(run.files.metrics) for run in runs))
+    figures, suffix = [], where.replace(" on ", "-")
+    for split in ("train", "val"):
         kind = "comparable_loss" if f"{split}.comparable_loss" in shared else "loss"
         if (name := f"{split}.{kind}") in shared:
-            figures.append(_chart(runs, name, "epoch", f"{title}: {kind.replace('_', ' ')}", may_be_log=True))
+            figures.append(
+                _chart(runs, name, "epoch", words_of(name).capitalize() + where, suffix=suffix, may_be_log=True)
+            )
     for monitor in dict.fromkeys(run.files.setting("trainer.monitor") for run in runs):
-        if isinstance(monitor, str) and not monitor.endswith("loss"):  # losses have charts already
-            figures += [_chart(runs, monitor, axis, f"{monitor} over {AXES[axis][0]}", dots=True) for axis in AXES]
-    figures += [_frontier(measured)] if (measured := [one for one in runs if _PERFECT in one.files.metrics]) else []
-    steps = {run.name: run.files.steps for run in runs}
-    rates = {name: (numbers(one, "epoch"), numbers(one, "examples_per_second")) for name, one in steps.items()}
-    return [*figures, plot("throughput", "Throughput of training", rates, y="examples a second")]
+        if not isinstance(monitor, str) or monitor.endswith("loss"):  # losses have charts already
+            continue
+        for axis, (what, _, _) in AXES.items():
+            title = f"{words_of(monitor).capitalize()} over {what}{where}"
+            figures.append(_chart(runs, monitor, axis, title, suffix=suffix, dots=True))
+    rates = {}
+    for run in runs:
+        steps = run.files.steps
+        rates[run.name] = (numbers(steps, "epoch"), numbers(steps, "examples_per_second"))
+    return [*figures, plot(f"throughput{suffix}", f"Throughput of training{where}", rates, y="examples a second")]
 
 
 def _frontier(runs: Sequence[ComparedRun]) -> Figure:
@@ -106,14 +139,14 @@ def _frontier(runs: Sequence[ComparedRun]) -> Figure:
     return plot("frontier", "Elo to perfect play over operations", known | lines, dashed=list(known), **look)
 
 
-def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, title: str, **look: Any) -> Figure:
+def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, title: str, *, suffix: str = "", **look: Any) -> Figure:
     what, unit, factor = AXES[axis]
     lines = {
         run.name: ([x and x / factor for x in run.files.column(axis)], run.files.column(metric))
         for run in runs
         if {metric, axis} <= set(run.files.metrics)
     }
-    return plot(f"{metric}-{what}", title, lines, x=unit, y=metric, **look)
+    return plot(f"{metric}-{what}{suffix}", title, lines, x=unit, y=words_of(metric), **look)
 
 
 def costs_section(runs: Sequence[ComparedRun], lengths: Sequence[int], price: float | None) -> Section:

@@ -82,6 +82,8 @@ def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], 
 
 COLOURS = [*STATE_COLOURS.values()]
 COLOURS.insert(2, BEST_COLOUR)
+LEGEND_INCHES, LONGEST_NAME = 4.5, 52
+"""Width of a chart's legend, and most characters of a name there."""
 MOST_LINES = 16
 """Most lines of one chart."""
 
@@ -96,16 +98,20 @@ def draw_chart(data: Chart) -> Figure:
     lines = [line for line in data.lines if line.points][:MOST_LINES]
     if not lines:
         return empty_figure("nothing was measured")
-    columns = 2 if max(len(line.name) for line in lines) > 16 else min(4, len(lines))
-    rows = -(-len(lines) // columns) if len(lines) > 1 else 0
+    names = [shorten(line.name, LONGEST_NAME) for line in lines]
+    longest = max(map(len, names))
+    columns = min(len(lines), max(1, int(LEGEND_INCHES / (0.5 + 0.075 * longest))))
+    rows = math.ceil(len(lines) / columns) if len(lines) > 1 else 0
+    height = 3.1 + 0.18 * max(0, rows - 2)
     # Fixed margins: finding them would take as long as all the rest. Matplotlib's types lack "none".
-    figure = Figure(figsize=(5.2, 3.1), layout="none")  # type: ignore[arg-type]
-    figure.subplots_adjust(left=0.165 if data.y else 0.125, right=0.975, bottom=0.15, top=0.955 - 0.058 * rows)
+    figure = Figure(figsize=(5.2, height), layout="none")  # type: ignore[arg-type]
+    left, top = 0.165 if data.y else 0.125, 1 - (0.14 + 0.18 * rows) / height
+    figure.subplots_adjust(left=left, right=0.975, bottom=0.465 / height, top=top)
     axes = figure.add_subplot()
-    for line, colour in zip(lines, cycle(COLOURS), strict=False):
+    for line, name, colour in zip(lines, names, cycle(COLOURS), strict=False):
         xs, ys = thinned(*zip(*line.points, strict=True))
         marker, look = "o" if len(xs) == 1 or data.dots else "", "--" if line.dashed else "-"
-        axes.plot(xs, ys, color=colour, lw=1.6, ls=look, marker=marker, ms=3, label=line.name)
+        axes.plot(xs, ys, color=colour, lw=1.6, ls=look, marker=marker, ms=3, label=name)
         if line.reach:
             axes.vlines(xs, *zip(*line.reach, strict=True), color=colour, lw=1.6, alpha=0.5)
         if line.weights:

@@ -3,12 +3,13 @@
 import json
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 from hexlit.cli import main
 from hexlit.reporting.comparison import ComparedRun, curves
-from hexlit.reporting.figures import draw, draw_figure
-from hexlit.reporting.page import Chart
+from hexlit.reporting.figures import STYLE, draw, draw_chart, draw_figure
+from hexlit.reporting.page import Chart, ChartLine
 from hexlit.reporting.run_files import RunFiles
 from tests.reporting.documents import checked, make_match, make_run
 
@@ -79,6 +80,27 @@ def test_elo_to_perfect_play_is_drawn_beside_published_runs_on_the_same_boards()
     assert "7×7, Jones 2021" in draw(draw_figure, chart).decode()
 
 
+def test_runs_on_other_boards_share_no_axis() -> None:
+    metrics = {"epoch": ["0", "1"], "train.loss": ["2", "1"]}
+    files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7, 7)]
+    charts = curves([ComparedRun(f"run {number}", one, None) for number, one in enumerate(files)])
+    names = {one.title: [line.name for line in one.data.lines] for one in charts if isinstance(one.data, Chart)}
+    assert names["Training: loss on 5×5"] == ["run 0"]
+    assert names["Training: loss on 7×7"] == ["run 1", "run 2"]
+    assert len({one.name for one in charts}) == len(charts)
+
+
+def test_every_name_of_a_legend_lies_in_the_picture() -> None:
+    for length in (3, 12, 20, 40, 80):
+        lines = [ChartLine(f"{number} {'hex7_2026-11-28 ' * 9}"[:length], [0, 1], [0, number]) for number in range(6)]
+        with matplotlib.rc_context(STYLE):
+            figure = draw_chart(Chart(lines))
+            figure.draw_without_rendering()
+        (legend,) = figure.legends
+        assert legend.get_window_extent().x1 <= figure.bbox.x1 + 1
+        assert legend.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1 - 1
+
+
 @pytest.mark.row("F13")
 def test_runs_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     make_run(Path("runs/tiny/a"))
@@ -89,4 +111,4 @@ def test_runs_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
     assert "2 runs compared" in page.text
     assert "trainer.max_epochs" in page.text  # what differs
     assert "net.blocks" not in page.text  # what does not
-    assert "val.score over time" in page.values("alt")
+    assert "Validation: score over time" in page.values("alt")
