@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from hexlit import __version__
 from hexlit.commands.table import COMMANDS as COMMANDS
+from hexlit.errors import UsageError
 from hexlit.output import use_displays
 
 KEEP_RESULTS = {"match", "strength", "train"}
@@ -97,6 +98,9 @@ def _run(name: str, overrides: list[str]) -> int:
         return int(module.main(overrides))
     except KeyboardInterrupt:  # while importing; a running command answers Ctrl-C itself
         return 130
+    except UsageError as error:  # while importing: the environment of Numba
+        print(f"hexlit {name}: {error}", file=sys.stderr)
+        return 2
 
 
 def _complete(arguments: list[str]) -> int:

@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numba
 import pytest
 from hypothesis import settings
 
@@ -31,8 +30,8 @@ WORKER_BYTES = 3 * 2**30
 """Host memory of one worker and the processes that its tests start."""
 
 # One folder of compiled kernels for the workers and every process that a test starts, also where the test gives it
-# another home or another cache. `jit` has named the folder after the sources of the kernels.
-os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
+# another home or another cache. `jit` adds a folder that is named after the sources of the kernels.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(jit.FOLDER.parent))
 
 # A thread that waits for others leaves its core to the other workers and to the processes that the tests start. By
 # default OpenMP's threads keep it busy, which with more threads than cores costs several times the work itself.
@@ -135,7 +134,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     whole, workers = config.args_source == pytest.Config.ArgsSource.TESTPATHS, config.getoption("tx", None)
     if not whole or not workers or hasattr(config, "workerinput") or config.option.collectonly:
         return
-    if kernels.missing(Path(os.environ["NUMBA_CACHE_DIR"])):
+    if kernels.missing(jit.FOLDER):
         config.get_terminal_writer().line("compiling the kernels, once for this state of the sources ...")
         kernels.compile_kernels(usable_cores())
 

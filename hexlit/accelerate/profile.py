@@ -123,20 +123,16 @@ class DeviceProfile:
 
 @contextmanager
 def restored_settings() -> Iterator[None]:
-    """Restore, at the end of the block, all settings of `DeviceProfile.apply`, and the threads of Numba.
+    """Restore, at the end of the block, all settings of `DeviceProfile.apply`.
 
     The memory cap of a device stays: torch has no way to ask for it.
     """
-    import numba
-
     with ExitStack() as stack:
         stack.callback(torch.set_deterministic_debug_mode, torch.get_deterministic_debug_mode())
         for name in ("allow_tf32", "benchmark", "deterministic"):
             stack.callback(setattr, torch.backends.cudnn, name, getattr(torch.backends.cudnn, name))
         stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
         stack.callback(torch.set_num_threads, torch.get_num_threads())
-        # It runs first, before that of torch: when Numba starts its threads, it gives torch all cores again.
-        stack.callback(numba.set_num_threads, numba.get_num_threads())
         yield
 
 

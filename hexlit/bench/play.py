@@ -9,7 +9,6 @@ from itertools import chain
 from statistics import fmean, median, pstdev
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 
@@ -20,6 +19,7 @@ from hexlit.bench.measure import Measurement, Outcome, Subject, line_of, measure
 from hexlit.bench.training import measure_window, window_batches
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
+from hexlit.hex.jit import kernel_threads, restored_threads, use_threads
 from hexlit.hex.playout import playouts, random_games
 from hexlit.hex.record import GameRecord
 from hexlit.hex.solver import ExactSolver
@@ -134,11 +134,11 @@ def measure_search(subject: Subject) -> Outcome:
         what, on = f"search {algorithm}, {simulations} simulations", dict[str, Any](device="cpu", threads=threads)
         return measure_rate(subject.config, searches, what, "simulations/s", subject.profile, **on)
 
-    before, lines = numba.get_num_threads(), []
-    for threads in sorted({1, before}):
-        numba.set_num_threads(threads)
-        lines += [measure(algorithm, count, threads) for algorithm in ALGORITHMS for count in (32, 200)]
-    numba.set_num_threads(before)
+    lines = []
+    with restored_threads():
+        for threads in sorted({1, kernel_threads()}):
+            use_threads(threads)
+            lines += [measure(algorithm, count, threads) for algorithm in ALGORITHMS for count in (32, 200)]
     return Outcome(lines)
 
 

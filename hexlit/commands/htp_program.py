@@ -84,14 +84,13 @@ def htp(settings: HtpConfig, incoming: "Incoming", write: Callable[[str], None])
     from hexlit.arena.htp.session import HtpSession, Loaded, serve
     from hexlit.arena.thinker import Thinker
     from hexlit.commands.kernels import Compiling
+    from hexlit.hex.jit import use_threads
 
     def load() -> Loaded:
-        import numba
-
         with closing(Compiling(["search"])) as kernels:  # beside the import of torch
             make_evaluator, board, knows_swap = judge(settings)
             # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
-            numba.set_num_threads(1)
+            use_threads(1)
             print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
             kernels.wait()
         # Policies of packaged networks have the swap in games with the rule alone: some know it and others do not.

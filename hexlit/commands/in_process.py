@@ -86,13 +86,15 @@ def composed_with_hydra(config_name: str, arguments: Arguments, *, prepare: Prep
 def untouched_process() -> Iterator[None]:
     """Restore, at the end of the block, settings of the whole process that training changes.
 
-    These are the environment, warning filters, the global random generators, and what `DeviceProfile.apply` sets. In
-    the block, spawned processes do not run the caller's script for its definitions; hexlit's need none of them.
+    These are the environment, warning filters, the global random generators, the threads of kernels, and what
+    `DeviceProfile.apply` sets. In the block, spawned processes do not run the caller's script for its definitions;
+    hexlit's need none of them.
     """
     import numpy as np
     import torch
 
     from hexlit.accelerate.profile import restored_settings
+    from hexlit.hex.jit import restored_threads
 
     draws = random.getstate(), np.random.get_state()  # noqa: NPY002  # the global one it is
     main = vars(sys.modules["__main__"])
@@ -100,7 +102,13 @@ def untouched_process() -> Iterator[None]:
     main["__spec__"] = None
     main.pop("__file__", None)
     try:
-        with patch.dict(os.environ), quiet_imports(), restored_settings(), torch.random.fork_rng(devices=()):
+        with (
+            patch.dict(os.environ),
+            quiet_imports(),
+            restored_settings(),
+            restored_threads(),
+            torch.random.fork_rng(devices=()),
+        ):
             yield
     finally:
         main.update(kept)

@@ -1,29 +1,41 @@
 """The one way a function of the engine is compiled."""
 
 import hashlib
+import logging
 import os
 import re
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import numba
 from numba import types
+from numba.core.caching import FunctionCache
 from numba.core.registry import cpu_target
 
+from hexlit.errors import UsageError
 from hexlit.files import cache_folder
+
+log = logging.getLogger(__name__)
 
 F = TypeVar("F", bound=Callable[..., object])
 
 ROOMS = ("hex", "search", "selfplay", "nets/winograd")
 """Folders of the package that hold kernels."""
-
+USES_KERNELS = re.compile(
+    r"^from (numba\.extending import|hexlit\.hex\.jit import .*(kernel|inline|device_function))", re.MULTILINE
+)
+"""Matches the source of a module that holds kernels."""
+IMPORTS = re.compile(r"^from hexlit\.([a-z_.]+) import", re.MULTILINE)
+"""Matches the imports of a module from this package."""
 
 DAYS_KEPT = 14
 """A folder that no process has used for so many days is removed; a run that lasts longer compiles again at worst."""
@@ -55,12 +67,29 @@ def remove_old_folders(present: Path) -> list[Path]:
     return gone
 
 
+def kernel_sources(package: Path) -> dict[Path, str]:
+    """The texts of all modules of `package` that hold kernels, and of those that they import at any remove."""
+    modules = [path for room in ROOMS for path in (package / room).rglob("*.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in modules}
+    result: dict[Path, str] = {}
+    pending = [path for path, text in texts.items() if USES_KERNELS.search(text)]
+    while pending:
+        path = pending.pop()
+        if path in result:
+            continue
+        result[path] = texts.get(path) or path.read_text(encoding="utf-8")
+        for name in IMPORTS.findall(result[path]):
+            module = package / name.replace(".", "/")
+            file = module.with_suffix(".py")
+            pending.append(file if file.exists() else module / "__init__.py")
+    return result
+
+
 def _digest() -> str:
-    package = Path(__file__).resolve().parent.parent
+    sources = kernel_sources(Path(__file__).resolve().parent.parent)
     digest = hashlib.sha256()
-    for room in ROOMS:
-        for source in sorted((package / room).rglob("*.py")):
-            digest.update(source.read_bytes())
+    for path in sorted(sources):
+        digest.update(sources[path].encode())
     return digest.hexdigest()[:16]
 
 
@@ -68,13 +97,28 @@ SOURCES = _digest()
 """Names the source of every kernel.
 
 Numba's cache watches only the kernel's own file. It would miss a change in another file whose kernel is called. One
-folder for each state of the sources prevents that.
+folder for each state of the sources prevents that, in the folder that NUMBA_CACHE_DIR names, too.
 """
 
-if not os.environ.get("NUMBA_CACHE_DIR"):
-    _folder = cache_folder() / "kernels" / SOURCES
-    use_folder(_folder)
-    numba.config.CACHE_DIR = str(_folder)
+
+def _cache_directory() -> Path:
+    """The folder for machine code of these sources.
+
+    Raises:
+        UsageError: NUMBA_CACHE_DIR names a folder that cannot be written. Numba would write next to the sources.
+    """
+    named = numba.config.CACHE_DIR
+    folder = (Path(named) if named else cache_folder() / "kernels") / SOURCES
+    use_folder(folder)
+    if named and not os.access(folder, os.W_OK):
+        raise UsageError(f"NUMBA_CACHE_DIR={named}: this folder cannot be made or written; name another, or unset it")
+    return folder
+
+
+FOLDER = _cache_directory()
+
+if numba.config.DISABLE_JIT:
+    raise UsageError("NUMBA_DISABLE_JIT=1: the kernels of hexlit run compiled only; unset it")
 
 
 def kernel(function: F) -> F:
@@ -114,13 +158,42 @@ def inline(function: F) -> F:
     That saves compiling it alone. For a long function, one that is called several times, or one that holds many calls,
     `uncounted_device_function` compiles faster, unless it takes a tuple of many arrays.
     """
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
+    return _cached(function, inline="always")
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
+    """Numba's cache of one function on disk, which takes a damaged file for a missing one."""
+
+    def load_overload(self, sig: object, target_context: object) -> object:
+        """The machine code for a signature; None if there is none, or its files are damaged."""
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError:
+            raise
+        except Exception as error:  # unpickling damaged data raises errors of any type
+            log.warning("%s: a damaged file of the kernel cache is written again (%r)", self.cache_path, error)
+            self.flush()
+            return None
+
+
+def _cached(function: F, **options: Any) -> Any:
+    """The dispatcher of `function`, whose machine code is kept on disk.
+
+    Raises:
+        UsageError: there is no place for it, or NUMBA_CACHE_LOCATOR_CLASSES names no class.
+    """
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    try:
+        with patch.object(numba.config, "CACHE_DIR", str(FOLDER)):
+            compiled._cache = KernelCache(function)
+    except RuntimeError as error:
+        raise UsageError(f"{FOLDER}: Numba keeps no machine code there ({error})") from error
     return compiled
 
 
 def _compiled(function: F, **options: bool) -> F:
     # Numba's wrapper for C serves calls through a pointer; there are none here.
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    compiled = _cached(function, no_cfunc_wrapper=True, **options)
     template = compiled.get_call_template
 
     def of_plain_types(args: Any, kws: Any) -> Any:
@@ -149,8 +222,8 @@ def mark_compiled(name: str) -> None:
 
 
 def is_compiled(name: str) -> bool:
-    """Whether the set `name` was compiled for this installation, processor and versions, or needs no compiling."""
-    return bool(numba.config.DISABLE_JIT) or _mark(name).exists()
+    """Whether the set `name` was compiled for this installation, processor and versions."""
+    return _mark(name).exists()
 
 
 def _mark(name: str) -> Path:
@@ -158,27 +231,46 @@ def _mark(name: str) -> Path:
     versions = sys.version, numba.__version__
     place = str(Path(__file__).resolve())  # the cache of another copy of the same sources is not this one's
     digest = hashlib.sha256(repr((SOURCES, place, machine, versions)).encode()).hexdigest()[:16]
-    return Path(numba.config.CACHE_DIR) / f"{name}-{digest}.compiled"
+    return FOLDER / f"{name}-{digest}.compiled"
 
 
 T = TypeVar("T")
 
 
-def use_threads(count: int) -> None:
-    """Let kernels use `count` threads, or as many as Numba has; call it before those of torch are set.
+_settings = threading.local()
 
-    When Numba starts its threads, it gives OpenMP, which torch shares, all cores again.
+
+def use_threads(count: int) -> None:
+    """Let kernels that this Python thread calls use `count` threads, up to NUMBA_NUM_THREADS.
+
+    Numba starts no threads: `over_slices` has a pool of Python's, and kernels release the GIL.
     """
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    _settings.threads = min(count, numba.config.NUMBA_NUM_THREADS)
+
+
+def kernel_threads() -> int:
+    """Number of threads for kernels that this Python thread calls: all cores, unless `use_threads` was called."""
+    threads: int = getattr(_settings, "threads", numba.config.NUMBA_NUM_THREADS)
+    return threads
+
+
+@contextmanager
+def restored_threads() -> Iterator[None]:
+    """Restore the number of threads for kernels at the end of the block."""
+    before = kernel_threads()
+    try:
+        yield
+    finally:
+        use_threads(before)
 
 
 def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None, least: int = 1) -> list[T]:
     """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what each call returned.
 
-    The number of threads is `threads`, or the caller's `numba.set_num_threads`; fewer where a slice would have less
-    than `least` of the range. One thread is a plain call.
+    The number of threads is `threads`, or that of `kernel_threads`; fewer where a slice would have less than `least`
+    of the range. One thread is a plain call.
     """
-    threads = max(1, min(numba.get_num_threads() if threads is None else threads, count // least))
+    threads = max(1, min(kernel_threads() if threads is None else threads, count // least))
     if threads == 1:
         return [work(0, count)]
     bounds = [count * thread // threads for thread in range(threads + 1)]

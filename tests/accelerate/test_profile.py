@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numba
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -243,10 +242,8 @@ def test_every_type_of_device_has_a_profile_on_any_machine(monkeypatch: pytest.M
 
 
 def settings() -> dict[str, object]:
-    kernels = numba.get_num_threads()  # first: where Numba starts its threads, it gives torch all cores again
     return {
         "threads": torch.get_num_threads(),
-        "kernels": kernels,
         "products": torch.get_float32_matmul_precision(),
         "convolutions": torch.backends.cudnn.allow_tf32,
         "benchmark": torch.backends.cudnn.benchmark,
@@ -263,7 +260,6 @@ def test_what_a_profile_sets_is_put_back_also_after_an_error() -> None:
     def fail() -> None:
         with restored_settings():
             build_profile(chosen).apply()
-            numba.set_num_threads(1)
             assert settings() != before
             raise ZeroDivisionError
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 import torch
@@ -19,6 +18,7 @@ from hexlit.arena.players import Player, SearchPlayer
 from hexlit.arena.position import empty_position, may_swap
 from hexlit.arena.thinker import MakeEvaluator, Thinker, plies_before
 from hexlit.hex.board import GameBoard
+from hexlit.hex.jit import restored_threads, use_threads
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
@@ -120,12 +120,12 @@ def games_of(black: Player, white: Player, openings: list[str]) -> list[tuple[in
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
     """As in `hexlit htp`: more would not change a move, only wait for one another."""
-    threads, kernel_threads = torch.get_num_threads(), numba.get_num_threads()
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    numba.set_num_threads(1)
-    yield
+    with restored_threads():
+        use_threads(1)
+        yield
     torch.set_num_threads(threads)
-    numba.set_num_threads(kernel_threads)
 
 
 def same_games(inside: list[LivePlayer], outside: list[HtpEngine]) -> None:

@@ -21,6 +21,7 @@ from hexlit.commands.composing import Composed
 from hexlit.commands.in_process import called
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
+from hexlit.hex.jit import kernel_threads, use_threads
 from hexlit.tasks.run_config import RunConfig
 
 QUICK = ["logger=csv", "board=3"]
@@ -44,6 +45,7 @@ def state() -> dict[str, Any]:
         "log": [list(logging.getLogger("hexlit").handlers), logging.getLogger("hexlit").level],
         "draws": [random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()],  # type: ignore[index]  # noqa: NPY002
         "threads": torch.get_num_threads(),
+        "kernels": kernel_threads(),
         "products": torch.get_float32_matmul_precision(),
         "hydra": [GlobalHydra.instance().hydra, HydraConfig.instance().cfg],
         "file": sys.modules["__main__"].__dict__.get("__file__"),
@@ -58,6 +60,7 @@ def disturb(settings: Any, command: Composed) -> int:
     np.random.seed(1)  # noqa: NPY002
     torch.manual_seed(1)
     torch.set_num_threads(1)
+    use_threads(1)
     torch.set_float32_matmul_precision("medium")
     return int(settings.board)
 

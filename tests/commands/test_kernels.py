@@ -5,19 +5,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
 from hexlit.cluster.lifeline import Child
 from hexlit.commands import kernels
 from hexlit.commands.kernels import Compiling
+from hexlit.hex import jit
 from hexlit.hex.jit import is_compiled, mark_compiled
 
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No set is marked as compiled."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -65,7 +65,7 @@ def test_it_can_be_ended_and_that_is_no_failure(
 def test_the_process_compiles_and_marks(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hexlit.commands.kernels", "solver"]
     subprocess.run(command, check=True, env={"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""})
-    assert list(tmp_path.glob("solver-*.compiled"))
+    assert list(tmp_path.rglob("solver-*.compiled"))
 
 
 USES = {

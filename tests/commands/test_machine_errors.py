@@ -74,11 +74,10 @@ def test_garbage_in_a_table_of_the_run_is_refused_in_one_line(table: str, conten
 
 
 WITHOUT_CACHE = """
-import numba
 from hexlit.files import cache_folder
 from hexlit.hex import jit
 print(cache_folder())
-print(numba.config.CACHE_DIR)
+print(jit.FOLDER)
 (cache_folder() / "kept").write_text("for this process")
 """
 

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import geometry
+from hexlit.hex.jit import kernel_threads, restored_threads, use_threads
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
@@ -140,9 +140,8 @@ def test_values_are_those_of_the_player_to_move(algorithm: str) -> None:
 
 @pytest.fixture
 def all_threads() -> Iterator[int]:
-    threads = numba.get_num_threads()
-    yield threads
-    numba.set_num_threads(threads)
+    with restored_threads():
+        yield kernel_threads()
 
 
 @every_algorithm
@@ -153,7 +152,7 @@ def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int)
     games = random_games(seed=6, count=24, sizes=(5,))
     results = []
     for threads in (1, 2):
-        numba.set_num_threads(threads)
+        use_threads(threads)
         results.append(search_games(games, SearchConfig(algorithm, 40), RolloutEvaluator(4), noise=1.0, seed=3))
     assert_identical(*results)
 

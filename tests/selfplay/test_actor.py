@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.board import GameBoard
+from hexlit.hex.jit import restored_threads, use_threads
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import SearchConfig
@@ -329,14 +330,11 @@ def test_a_game_does_not_depend_on_the_games_beside_it(search: SearchConfig, bes
 
 @pytest.mark.row("A25")
 def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
-    before = numba.get_num_threads()
-    try:
-        numba.set_num_threads(1)
+    with restored_threads():
+        use_threads(1)
         one = play(games=16)
-        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        use_threads(numba.config.NUMBA_NUM_THREADS)
         all_of_them = play(games=16)
-    finally:
-        numba.set_num_threads(before)
     assert one.keys() == all_of_them.keys()
     assert_common_games_alike(one, all_of_them)
 

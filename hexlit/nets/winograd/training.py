@@ -24,7 +24,7 @@ T = TypeVar("T")
 def train_by_winograd(net: nn.Module, on: bool) -> None:
     """Train the 3x3 convolutions of `net` this way, or as torch does.
 
-    Parameters, checkpoints and evaluation do not change. See `training_obstacle` for when it is impossible.
+    Parameters, checkpoints and evaluation do not change.
     """
     for layer in net.modules():
         if isinstance(layer, ConvNorm) and layer.conv.kernel_size == (KERNEL, KERNEL):

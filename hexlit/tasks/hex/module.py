@@ -12,7 +12,6 @@ from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
 from hexlit.nets.tower import HexNet, NetOutput, build_net, masked_logits
-from hexlit.nets.winograd import training_obstacle
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.training.module import TrainedModule
 
@@ -42,7 +41,7 @@ class HexModule(TrainedModule):
         facts = {"net": asdict(config.net), "size": config.board, "swap": config.swap}
         super().__init__(build_net(config.net), config.optimizer, config.trainer, profile, facts)
         self.net.checkpointing = profile.config.checkpoint_gradients
-        self.kernels = ("torch",) if training_obstacle() else ("torch", "winograd")
+        self.kernels = ("torch", "winograd")
         self.size, self.swap = config.board, config.swap
         self.policy_weight = config.policy_weight
         self.value_weight = config.value_weight

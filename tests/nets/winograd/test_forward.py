@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 import torch
@@ -86,12 +85,6 @@ def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch
 def test_refresh_takes_over_the_new_weights() -> None:
     evaluator = NetworkEvaluator(trained_like(), size=7, swap=True, batch=64, profile=cpu_profile("winograd"))
     assert_takes_new_weights(evaluator, torch.device("cpu"), 1e-4)
-
-
-def test_without_numbas_compiler_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    with pytest.raises(RuntimeError, match="NUMBA_DISABLE_JIT"):
-        WinogradForward(trained_like(), 4, 4, 1)
 
 
 def test_bfloat16_is_refused() -> None:

@@ -2,14 +2,13 @@
 
 from copy import deepcopy
 
-import numba
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from hexlit.nets.tower import HexNet
-from hexlit.nets.winograd import training, training_obstacle
+from hexlit.nets.winograd import training
 from hexlit.nets.winograd.training import WinogradConv2d, train_by_winograd
 from hexlit.nets.winograd.vectors import POINTS
 from tests.nets.test_evaluator import random_positions, trained_like
@@ -129,9 +128,3 @@ def test_the_switch_changes_how_a_net_trains_and_nothing_else() -> None:
     assert {type(module) for module in net.modules()} == {type(module) for module in before.modules()}
     net.load_state_dict(before.state_dict())
     assert all(torch.equal(value, expected[name]) for name, value in gradients(net, planes).items())
-
-
-def test_without_numbas_compiler_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert training_obstacle() == ""
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    assert "NUMBA_DISABLE_JIT" in training_obstacle()
