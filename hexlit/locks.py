@@ -1,14 +1,18 @@
-"""Locks on files: each has one holder, any end of the holder frees it, and a long wait for it is said."""
+"""Locks on files and objects.
+
+A file's lock has one holder, any end of the holder frees it, and a long wait for it is logged. Objects with scratch
+memory serve one thread at a time: the others wait, or are refused.
+"""
 
 import fcntl
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Concatenate, ParamSpec, TypeVar
 
 from hexlit.errors import UsageError
 
@@ -92,3 +96,46 @@ class FolderLock(ExitStack):
         """Whether the locked folder still exists; it may have been removed."""
         path = Path(self._file.name)
         return path.exists() and os.path.samestat(os.fstat(self._file.fileno()), path.stat())
+
+
+class Guarded:
+    """Base of objects with scratch memory, which one thread may use at a time; see `in_turn` and `by_one_thread`."""
+
+    def __init__(self) -> None:
+        """Nobody uses the object yet."""
+        self.guard = threading.RLock()
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+G = TypeVar("G", bound=Guarded)
+
+
+def in_turn(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
+    """A method that waits until no other thread is inside one of the object's methods."""
+
+    @wraps(method)
+    def waiting(self: G, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self.guard:
+            return method(self, *args, **kwargs)
+
+    return waiting
+
+
+def by_one_thread(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
+    """A method that refuses to start while another thread is inside one of the object's methods.
+
+    Raises:
+        UsageError: it does so.
+    """
+
+    @wraps(method)
+    def refusing(self: G, *args: P.args, **kwargs: P.kwargs) -> R:
+        if not self.guard.acquire(blocking=False):
+            raise UsageError(f"{type(self).__name__}.{method.__name__}: another thread uses it; make one per thread")
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self.guard.release()
+
+    return refusing

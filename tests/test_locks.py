@@ -1,4 +1,4 @@
-"""A process that waits for a lock says so."""
+"""A process that waits for a lock says so; an object with scratch memory serves one thread."""
 
 import logging
 import signal
@@ -6,13 +6,31 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+import hexlit
 from hexlit import locks
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.arena.players import SearchPlayer
+from hexlit.errors import UsageError
 from hexlit.locks import alone
+from hexlit.nets.config import NetConfig
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.tower import build_net
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator, UniformEvaluator, empty_batch
+from hexlit.search.live import LiveSearch
+from hexlit.search.search import TreeSearch
+from hexlit.selfplay.actor import GamesSettings, SelfPlay
+from hexlit.selfplay.config import SelfPlayConfig
 
 HOLDER = """
 import sys, time
@@ -69,3 +87,107 @@ def first_line(caplog: pytest.LogCaptureFixture) -> str:
             return caplog.records[0].getMessage()
         time.sleep(0.01)
     pytest.fail("nothing was said in 20 seconds")
+
+
+class Waiting:
+    """An evaluator that says when it was entered, and waits before it answers."""
+
+    def __init__(self) -> None:
+        self.entered, self.free = threading.Event(), threading.Event()
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        self.entered.set()
+        assert self.free.wait(30)
+        UniformEvaluator().evaluate(planes, policy, value)
+
+
+@contextmanager
+def inside(work: Callable[[Waiting], object]) -> Iterator[Waiting]:
+    """Another thread is inside `work`, which calls the evaluator that it gets."""
+    evaluator = Waiting()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work, evaluator)
+        assert evaluator.entered.wait(30)
+        try:
+            yield evaluator
+        finally:
+            evaluator.free.set()
+        done.result()
+
+
+CELLS, BLACK_MOVES = np.zeros((1, 9), np.int8), np.ones(1, np.int8)
+
+
+def test_a_search_refuses_a_second_thread() -> None:
+    search = TreeSearch(SearchConfig(simulations=4), size=3, games=1)
+
+    def run(evaluator: Evaluator) -> object:
+        return search.run(CELLS, BLACK_MOVES, evaluator)
+
+    with inside(run), pytest.raises(UsageError, match=r"TreeSearch\.run: another thread uses it; make one per thread"):
+        run(UniformEvaluator())
+    run(UniformEvaluator())
+
+
+def test_a_search_of_one_game_refuses_a_second_thread() -> None:
+    evaluator = Waiting()
+    search = LiveSearch(SearchConfig(simulations=4), evaluator, size=3)
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(search.run, 4)
+        assert evaluator.entered.wait(30)
+        with pytest.raises(UsageError, match=r"LiveSearch\.position: another thread"):
+            search.position(CELLS[0], 1, 0)
+        evaluator.free.set()
+        result.result()
+
+
+def test_a_player_refuses_a_second_thread() -> None:
+    evaluator = Waiting()
+    player = SearchPlayer(SearchConfig(simulations=4), evaluator, size=3, batch=1)
+    with ThreadPoolExecutor(1) as pool:
+        move = pool.submit(player.choose, CELLS, BLACK_MOVES)
+        assert evaluator.entered.wait(30)
+        with pytest.raises(UsageError, match=r"SearchPlayer\.judge: another thread"):
+            player.choose(CELLS, BLACK_MOVES)
+        evaluator.free.set()
+        move.result()
+
+
+def test_self_play_refuses_a_second_thread() -> None:
+    games = SelfPlay(GamesSettings(SelfPlayConfig(), SearchConfig(simulations=4), size=3, games=1, seed=0))
+
+    def play(evaluator: Evaluator) -> object:
+        return games.play(evaluator, positions=1, on_games=lambda records, counts: None)
+
+    with inside(play), pytest.raises(UsageError, match=r"SelfPlay\.snapshot: another thread"):
+        games.snapshot()
+    games.snapshot()
+
+
+def test_threads_wait_for_a_shared_search_of_the_python_api() -> None:
+    search, boards = hexlit.Search(simulations=30), [hexlit.Board(3, moves=moves) for moves in ("a1", "b2", "c3 a2")]
+    expected = [search.run(board).value for board in boards]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda board: search.run(board).value, boards * 20)) == expected * 20
+
+
+def test_a_network_refuses_a_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = build_profile(AcceleratorConfig(device="cpu", inference="eager"))
+    evaluator = NetworkEvaluator(
+        build_net(NetConfig(channels=8, blocks=(1,))), size=3, swap=False, batch=1, profile=profile
+    )
+    entered, free = threading.Event(), threading.Event()
+
+    def wait(*arguments: object) -> None:
+        entered.set()
+        assert free.wait(30)
+
+    monkeypatch.setattr(evaluator, "_run", wait)
+    batch = empty_batch(1, 3, 9)
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(evaluator.evaluate, *batch)
+        assert entered.wait(30)
+        with pytest.raises(UsageError, match=r"NetworkEvaluator\.evaluate: another thread"):
+            evaluator.evaluate(*batch)
+        free.set()
+        done.result()

@@ -20,6 +20,7 @@ from hexlit.hex.notation import SWAP, format_cell, parse_cell
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.solver import ExactSolver, FirstMoves, Solution
 from hexlit.hex.symmetry import stone_cells
+from hexlit.locks import Guarded, in_turn
 from hexlit.reporting import board_svg as svg
 from hexlit.reporting.page import OpeningsBoard
 from hexlit.search.config import SearchConfig
@@ -210,6 +211,8 @@ class OpeningMap(Drawn):
 class Solver:
     """Solves positions on boards of 2 to 8 rows: the winner with best play, and every winning move.
 
+    Threads may share a solver; on boards of one size they wait for each other.
+
     Raises:
         UsageError: the game is over, or the board too large.
 
@@ -385,8 +388,10 @@ def _below(node: TreeNode) -> Iterator[TreeNode]:
         yield from _below(child)
 
 
-class Search:
+class Search(Guarded):
     """Searches positions, one at a time, judged by a network or by random playouts.
+
+    Threads may share a search: they wait for each other.
 
     A result has the policy of the search float32 `[A]`, its visits int32 `[A]` and the value in [-1, 1] for the player
     to move; A is size*size, and one more where White may swap.
@@ -420,6 +425,7 @@ class Search:
         Raises:
             UsageError: a setting is out of range, or there is no network.
         """
+        super().__init__()
         self.config = SearchConfig(algorithm=algorithm, simulations=simulations)
         self._playouts, self._network = playouts, None if isinstance(judge, str | Path | None) else judge.network
         if isinstance(judge, str | Path):
@@ -428,6 +434,7 @@ class Search:
             self._network = load_network(judge)
         self._made = cache(self._make)
 
+    @in_turn
     def run(self, board: GameBoard) -> Searched:
         """Search the position on `board`; raises `UsageError` where the game is over."""
         machine, evaluator, _ = self._for(board)
@@ -438,6 +445,7 @@ class Search:
         found = float(result.value[0]), result.policy[0], result.visits[0]
         return Searched(pictured(board), move, *found, machine.root())
 
+    @in_turn
     def look(self, board: GameBoard) -> Opinion:
         """Judge the position without any search.
 
@@ -452,6 +460,7 @@ class Search:
         policy = frame_map(batch.policy[0], board.to_move, board.size)
         return Opinion(pictured(board), policy, float(batch.value[0]))
 
+    @in_turn
     def openings(self, size: int) -> OpeningMap:
         """Search every first move of Black on a board of `size` rows.
 

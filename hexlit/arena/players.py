@@ -13,6 +13,7 @@ from hexlit.hex.board import GameBoard
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.frame import frame_actions
 from hexlit.hex.geometry import WHITE
+from hexlit.locks import Guarded, by_one_thread
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import TreeSearch
@@ -123,7 +124,7 @@ class NetworkPlayer(JudgingPlayer):
         return self.judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
 
 
-class SearchPlayer(NetworkPlayer):
+class SearchPlayer(NetworkPlayer, Guarded):
     """Plays the move of a search without noise."""
 
     def __init__(
@@ -132,9 +133,11 @@ class SearchPlayer(NetworkPlayer):
         """As for `NetworkPlayer`."""
         if batch < config.leaves:
             raise UsageError(f"search.leaves={config.leaves}: the evaluator's batch has room for {batch}")
+        Guarded.__init__(self)
         super().__init__(evaluator, size=size, batch=batch // config.leaves, swap=swap)
         self._search = TreeSearch(config, size=size, games=self._batch, swap=swap, rows=batch)
 
+    @by_one_thread
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> Judgement:
         """See `NetworkPlayer`: the searched move and its value; see `TreeSearch.shortest`."""
         # The search allows a swap at ply 1 alone.

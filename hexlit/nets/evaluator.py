@@ -12,6 +12,7 @@ from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES, blank_planes
+from hexlit.locks import Guarded, by_one_thread
 from hexlit.nets.backends import DeviceRun, Floats, Forward, HostRun, Planes, Run, TwinForward
 from hexlit.nets.choice import fastest_backend
 from hexlit.nets.config import BLOCKS
@@ -28,7 +29,7 @@ It is above the effect of rounding (TF32 on cuda included) and below that of a w
 CHECKED_POSITIONS = 16
 
 
-class NetworkEvaluator:
+class NetworkEvaluator(Guarded):
     """Evaluates `batch` positions per call with a snapshot of a network's weights.
 
     The backend that the profile asks for is built and compared with the plain float32 network on random positions. If
@@ -50,6 +51,7 @@ class NetworkEvaluator:
     """
 
     def __init__(self, net: HexNet, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
+        super().__init__()
         self.size = size
         self.batch = batch
         self.actions = size * size + int(swap)
@@ -63,6 +65,7 @@ class NetworkEvaluator:
         self._forward, self._run = self._first_that_works(net)
         self.build_seconds = time.monotonic() - started
 
+    @by_one_thread
     def evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
         """Write probabilities of legal actions and values of B positions.
 
@@ -90,6 +93,7 @@ class NetworkEvaluator:
                 self._run = None
                 self._halve(reason)
 
+    @by_one_thread
     def refresh(self, net: HexNet) -> None:
         """Use the current weights of `net` from now on.
 

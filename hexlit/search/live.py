@@ -20,6 +20,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_map
 from hexlit.hex.jit import kernel
 from hexlit.hex.symmetry import exchange_colours
+from hexlit.locks import Guarded, by_one_thread
 from hexlit.search.algorithm import plans_ahead, prepare_root, with_budget
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
@@ -33,7 +34,7 @@ UNATTENDED = 1024
 """`until` is asked again after this many simulations even if none of them needed the evaluator."""
 
 
-class LiveSearch:
+class LiveSearch(Guarded):
     """Searches the positions of one game in turn, without noise, and keeps the useful part of the tree.
 
     Attributes:
@@ -51,6 +52,7 @@ class LiveSearch:
         most_bytes: int = MOST_BYTES,
     ) -> None:
         """Starts with the empty board of `size` (2 to 19), with or without the swap rule."""
+        super().__init__()
         self._search = TreeSearch(config, size=size, games=1, swap=swap)
         self._evaluator = evaluator
         self._cells = np.zeros(size * size, np.int8)
@@ -63,6 +65,7 @@ class LiveSearch:
         """See the class."""
         return int(self._search.tree.game["nodes"][0]) + UNATTENDED > self._most_nodes
 
+    @by_one_thread
     def position(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
         """Go to the undecided position `cells` int8 `[size*size]`, `ply` moves after the empty board.
 
@@ -91,6 +94,7 @@ class LiveSearch:
         game = self._search.tree.game[0]
         self._start(self._cells, int(game["to_move"]), int(game["ply"]))
 
+    @by_one_thread
     def run(self, simulations: int, *, until: Callable[[], bool] | None = None) -> SearchResult:
         """Search the position by `simulations` more; returns the result of all its simulations (B = 1).
 

@@ -13,6 +13,7 @@ from hexlit.hex.frame import frame_action, framed
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import over_slices, uncounted_kernel
 from hexlit.hex.rng import NOISE, key
+from hexlit.locks import Guarded, by_one_thread
 from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache
@@ -78,10 +79,11 @@ class TreeNode:
         return sorted(children, key=lambda node: -node.visits)
 
 
-class TreeSearch:
+class TreeSearch(Guarded):
     """Tree search over up to `games` positions in lock step, through one evaluator.
 
-    All memory is taken here; a search allocates only its result.
+    All memory is taken here; a search allocates only its result. It serves one thread: a second one is refused
+    with `UsageError`.
 
     Attributes:
         rows: positions in one call of the evaluator.
@@ -105,6 +107,7 @@ class TreeSearch:
         """
         if not 2 <= size <= LARGEST_BOARD:
             raise UsageError(f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
+        super().__init__()
         self.config = config
         self.size = size
         self.games = games
@@ -120,6 +123,7 @@ class TreeSearch:
         self._walk = empty_stones(games, size)
         self._cache = empty_cache(0, self.actions)  # none: the next call may come with another evaluator
 
+    @by_one_thread
     def run(
         self,
         cells: NDArray[np.int8],
@@ -146,6 +150,7 @@ class TreeSearch:
             self.evaluate(evaluator)
         return self.read(batch)
 
+    @by_one_thread
     def place(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
         """Set up the roots, as for `run`; raises `UsageError` for positions that cannot be searched."""
         batch = len(cells)
@@ -159,6 +164,7 @@ class TreeSearch:
         if decided != NONE:
             raise UsageError(f"position {decided} of {batch} is decided already: there is nothing to search")
 
+    @by_one_thread
     def begin(
         self,
         to_move: NDArray[np.int8],
@@ -184,6 +190,7 @@ class TreeSearch:
         """The root of the tree of one `game`, as it is now."""
         return TreeNode(self.tree.node[game].copy(), self.size, int(self.tree.game["to_move"][game]))
 
+    @by_one_thread
     def read(self, batch: int) -> SearchResult:
         """The results of the first `batch` games; each has run one simulation or more."""
         policy = np.zeros((batch, self.actions), np.float32)
@@ -214,6 +221,7 @@ class TreeSearch:
         best = min((move for move in equal if move.action < cells.size), key=order)
         return best.action, best.value
 
+    @by_one_thread
     def advance(self) -> int:
         """Take in the evaluator's answers and find the next leaves; returns how many of them wait in `batch`.
 

@@ -17,6 +17,7 @@ from hexlit.hex.engine import Stones, empty_stones, play_sequence
 from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import over_slices
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.locks import Guarded, by_one_thread
 from hexlit.search.algorithm import compiled_params
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch, empty_cache, remember
@@ -169,7 +170,7 @@ class _Group(NamedTuple):
     batch: Batch
 
 
-class SelfPlay:
+class SelfPlay(Guarded):
     """Self-play games in lock step through one evaluator.
 
     When its game ends, a slot starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
@@ -183,6 +184,7 @@ class SelfPlay:
         With two or more groups the trees of one advance while the evaluator, in its own thread, works for another.
         That helps if the evaluator leaves the processor idle.
         """
+        super().__init__()
         size, groups, parts = settings.size, settings.groups, settings.parts
         slots = slots_of(settings.games, settings.part, parts)
         check_search(settings.search)
@@ -209,6 +211,7 @@ class SelfPlay:
         for slot, game_id in enumerate(slots):
             self._start(slot, settings.first_game + game_id, 0)
 
+    @by_one_thread
     def play(
         self,
         evaluator: Evaluator,
@@ -264,6 +267,7 @@ class SelfPlay:
         counts.seconds = time.perf_counter() - start
         return counts
 
+    @by_one_thread
     def snapshot(self) -> Snapshot:
         """The games in progress as arrays for `restore`, without the searches under way."""
         state = self._state
@@ -271,6 +275,7 @@ class SelfPlay:
         arrays = {name: getattr(state, name).copy() for name in _ARRAYS}
         return slots | arrays | {"policies": state.policies[self._full].astype(np.float16)}
 
+    @by_one_thread
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `snapshot` of a self-play with the same settings."""
         state = self._state

@@ -13,6 +13,7 @@ from hexlit.hex.jit import over_slices
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, lowest, pack, transpose, unpack
 from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove, store_prior
 from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Knowledge, ProofTable, copy, dearest, new_table
+from hexlit.locks import Guarded, in_turn
 from hexlit.settings import check_numbers
 
 
@@ -43,8 +44,10 @@ class Solution:
     seconds: float  # wall-clock time
 
 
-class ExactSolver:
+class ExactSolver(Guarded):
     """Solves positions of one board size; its proofs are kept for the next call.
+
+    Threads may share a solver: their calls wait for each other. Only `stop`, `nodes` and `progress` answer at once.
 
     Args:
         size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in less than a second, of
@@ -59,6 +62,7 @@ class ExactSolver:
         check_numbers(f"[2, {MAX_SIZE}]", size=size)
         check_numbers("[16, inf)", rows=rows)
         check_numbers("[1, inf)", threads=threads)
+        super().__init__()
         self.size = size
         self.progress = 0, 0
         """Moves settled, and moves in all, in the latest or present call of `solve`."""
@@ -72,6 +76,7 @@ class ExactSolver:
         self._node_limit = _UNLIMITED
         self._works = new_works(size, new_table(min(self._most_rows, _FIRST_ROWS)), use, threads)
 
+    @in_turn
     def solve(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> Solution:
         """The winner and every winning move.
 
@@ -116,6 +121,7 @@ class ExactSolver:
         """Whether the side to move wins; as `solve`, but stops at the first winning move."""
         return self.proof(cells, to_move, node_limit)[0]
 
+    @in_turn
     def proof(
         self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None
     ) -> tuple[bool, npt.NDArray[np.bool_]]:
@@ -128,6 +134,7 @@ class ExactSolver:
         known = self.prove(own, opp)
         return known.state == WON, self._grid(known.cells, to_move)
 
+    @in_turn
     def winning_move(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> int | None:
         """One winning cell of an undecided position, the first that was proved; None in a lost one. See `solve`."""
         own, opp = self._frame(cells, to_move)
@@ -146,6 +153,7 @@ class ExactSolver:
                 return self._cell(move, to_move)
         raise AssertionError("a won position has a winning move in its carrier")
 
+    @in_turn
     def costs(self, cells: npt.NDArray[np.int8], to_move: int) -> npt.NDArray[np.int64]:
         """Nodes that refuting each move of a lost position has cost in the calls so far, `[size*size]`.
 
@@ -156,10 +164,12 @@ class ExactSolver:
             costs[self._cell(move, to_move)] = cost
         return costs
 
+    @in_turn
     def remembered(self, least: int) -> Words:
         """The rows of the table, uint64 `[n, 6]`, whose positions cost at least `least` nodes."""
         return dearest(self._works[0].table, least)
 
+    @in_turn
     def remember(self, rows: Words) -> None:
         """Take over rows of another solver's table for boards of this size."""
         if rows.ndim != 2 or rows.shape[1] != COLUMNS or rows.dtype != np.uint64:
@@ -167,6 +177,7 @@ class ExactSolver:
         self._grow(ProofTable(rows, np.zeros((1, 1, 2), np.uint64)), len(rows))
         self._stored += len(rows)
 
+    @in_turn
     def forget(self) -> None:
         """Clear the table; the next answer then costs the same whatever was asked before."""
         for words in self._works[0].table:
@@ -227,6 +238,7 @@ class ExactSolver:
         for work in self._works:
             work.nodes[1] = nodes
 
+    @in_turn
     def prove(self, own: np.uint64, opp: np.uint64) -> Knowledge:
         """Knowledge of a position, `own` the mover's words, within the present node limit; the table may grow."""
         alone, idle = True, 0
@@ -269,6 +281,7 @@ class ExactSolver:
             if rows < self._most_rows and self._stored >= rows // 2:
                 self._grow(self._works[0].table, rows)
 
+    @in_turn
     def known_moves(self, own: np.uint64, opp: np.uint64, state: int) -> Words:
         """The moves after which the other side is known to be in `state`, uint64 `[n, 3]`; see `proof.known_moves`."""
         found = np.zeros((STRIDE * STRIDE, 3), np.uint64)

@@ -1,5 +1,6 @@
 """The exact solver against plain Python brute force, the published tables and the game's symmetries."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -259,3 +260,16 @@ def test_openings_go_on_where_a_killed_run_was(tmp_path: Path) -> None:
     assert list(rest.solve())
     assert rest.rows == whole.rows
     assert rest.nodes - before < whole.nodes
+
+
+def test_threads_may_share_a_solver() -> None:
+    """Its table and its scratch memory serve one call at a time, though the kernels release the GIL."""
+    draws = np.random.default_rng(0)
+    stones = np.array([1, -1, 1, -1, 1, -1, *[0] * 19], np.int8)
+    positions = [draws.permutation(stones) for _ in range(300)]
+    shared, alone = ExactSolver(5), ExactSolver(5)
+    expected = [alone.solve(cells, 1).winning_moves for cells in positions]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda cells: shared.solve(cells, 1).winning_moves, positions))
+    assert answers == expected
+    assert [shared.solve(cells, 1).winning_moves for cells in positions] == expected
