@@ -39,7 +39,9 @@ from hexlit.selfplay.play import (
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
 
-_ARRAYS = ("moves", "values", "simulations")
+_MOVES = ("moves", "values", "simulations")
+"""Arrays of `GameArrays` in a record."""
+_ARRAYS = (*_MOVES, "full")
 """Arrays of `GameArrays` in a snapshot, in addition to the policies, of which it has only those of full searches."""
 
 LARGEST_SOLVED = 8
@@ -105,18 +107,28 @@ class GamesSettings:
         count = len(whole["moves"])
         if count != self.games:
             raise UsageError(f"selfplay.games={self.games}: the run was started with {count}; keep it to resume")
+        if "full" not in whole:
+            whole |= _targets_of_0_2(whole)
         own = slots_of(count, self.part, self.parts)
         of_slots = {name: array[_slice(own)] for name, array in whole.items()}
-        if (policies := whole["policies"]).ndim == 2:
-            first = np.cumsum([0, *self.searched_in_full(whole["simulations"], whole["slot.ply"]).sum(1)])
-            of_slots["policies"] = policies[first[own.start] : first[own.stop]]
+        first = np.cumsum([0, *_targets(whole["full"], whole["slot.ply"]).sum(1)])
+        of_slots["policies"] = whole["policies"][first[own.start] : first[own.stop]]
         return of_slots
 
-    def searched_in_full(self, simulations: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
-        """The moves so far that became targets, `[G, T]`, of games with `simulations` `[G, T]` at their `ply` `[G]`."""
-        made = np.arange(simulations.shape[1]) < ply[:, None]
-        full: NDArray[np.bool_] = made & (simulations == self.search.simulations)
-        return full
+
+def _targets(full: NDArray[Any], ply: NDArray[Any]) -> NDArray[np.bool_]:
+    """The moves that are targets, `[G, T]`: those searched in `full`, of the first `ply` `[G]` of each game."""
+    made = np.arange(full.shape[1]) < ply[:, None]
+    targets: NDArray[np.bool_] = made & full
+    return targets
+
+
+def _targets_of_0_2(snapshot: Snapshot) -> Snapshot:
+    """`full` and `policies` of a snapshot of hexlit 0.2, whose moves with most simulations were targets."""
+    simulations: NDArray[Any] = snapshot["simulations"]
+    searched = _targets(simulations > 0, snapshot["slot.ply"])
+    full = searched & (simulations == simulations[searched].max(initial=0))
+    return {"full": full, "policies": snapshot["policies"][full]}
 
 
 @dataclass
@@ -207,7 +219,7 @@ class SelfPlay(Guarded):
         if settings.config.exact_ends:
             from hexlit.selfplay.exact_ends import ExactEnds
 
-            self._ends = ExactEnds(size, settings.config.exact_ends, settings.search.simulations)
+            self._ends = ExactEnds(size, settings.config.exact_ends)
         for slot, game_id in enumerate(slots):
             self._start(slot, settings.first_game + game_id, 0)
 
@@ -277,21 +289,20 @@ class SelfPlay(Guarded):
 
     @by_one_thread
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a `snapshot` of a self-play with the same settings."""
+        """Continue from a `snapshot` of as many games; the search may have other settings from now on."""
         state = self._state
         for name in SLOT.names or ():
             state.slot[name] = snapshot[f"slot.{name}"]
         for name in _ARRAYS:
             getattr(state, name)[:] = snapshot[name]
-        policies = snapshot["policies"]  # of all moves in earlier snapshots
-        state.policies[self._full] = policies if policies.ndim == 2 else policies[self._full]
+        state.policies[self._full] = snapshot["policies"]
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
     @property
     def _full(self) -> NDArray[np.bool_]:
         """The moves of the games in progress that were searched in full, `[G, T]`."""
-        return self.settings.searched_in_full(self._state.simulations, self._state.slot["ply"])
+        return _targets(self._state.full, self._state.slot["ply"])
 
     def _group(self, own: slice) -> _Group:
         return _Group(
@@ -325,8 +336,8 @@ class SelfPlay(Guarded):
 
     def _record(self, g: int) -> GameRecord:
         state, slot = self._state, self._state.slot[g]
-        of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _ARRAYS}
-        full = np.flatnonzero(of_moves["simulations"] == self.settings.search.simulations)
+        of_moves = {name: getattr(state, name)[g, : slot["ply"]].copy() for name in _MOVES}
+        full = np.flatnonzero(state.full[g, : slot["ply"]])
         return GameRecord(
             **{name: slot[name].item() for name in _FACTS},
             **of_moves,

@@ -15,9 +15,9 @@ ROWS = 1 << 12
 class ExactEnds:
     """Ends games that the exact solver decides; their losers resign."""
 
-    def __init__(self, size: int, nodes: int, full: int) -> None:
-        """Positions on boards of `size` are judged within `nodes` each; moves with `full` simulations are targets."""
-        self._solver, self._nodes, self._full = ExactSolver(size, ROWS), nodes, full
+    def __init__(self, size: int, nodes: int) -> None:
+        """Positions on boards of `size` are judged within `nodes` each."""
+        self._solver, self._nodes = ExactSolver(size, ROWS), nodes
         self._cells = size * size
         self._judged: NDArray[np.void] | None = None  # the games, and the plies up to which they are
 
@@ -33,16 +33,14 @@ class ExactEnds:
             slot, (game, judged), (same, ply) = state.slot[g], before[g], now[g]
             first = max(int(judged) if game == same else 0, int(slot["opening"])) + 1
             for at in range(first, ply + (slot["state"] != CONNECTED)):
-                if winner := self._winner(state.moves[g, :at], state.simulations[g, slot["opening"] : at]):
+                if state.full[g, :at].any() and (winner := self._winner(state.moves[g, :at])):
                     ended += slot["state"] == PLAYING
                     slot["state"], slot["winner"], slot["ply"] = RESIGNED, winner, at
                     break
         return ended
 
-    def _winner(self, moves: NDArray[np.int16], simulations: NDArray[np.int16]) -> int:
-        """The winner after `moves` if it is decided, else 0; of the last moves, `simulations` are known."""
-        if self._full not in simulations:
-            return 0
+    def _winner(self, moves: NDArray[np.int16]) -> int:
+        """The winner after `moves` if it is decided, else 0."""
         cells, to_move = np.zeros(self._cells, np.int8), 1 - 2 * (len(moves) % 2)
         cells[moves[::2]], cells[moves[1::2]] = 1, -1
         self._solver.forget()

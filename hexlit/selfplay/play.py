@@ -87,6 +87,8 @@ class GameArrays(NamedTuple):
     """Searched value before each move, for the player who made it, `[G, T]`."""
     simulations: NDArray[np.int16]
     """Simulations spent on each move; 0 for the random opening, `[G, T]`."""
+    full: NDArray[np.bool_]
+    """Whether each move was searched in full, so that it is a target, `[G, T]`."""
     policies: NDArray[np.float32]
     """Searched policy before each move, `[G, T, A]`."""
     row: NDArray[np.float32]
@@ -104,7 +106,7 @@ def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int, epoc
 def empty_games(games: int, plies: int, actions: int) -> GameArrays:
     """Room for `games` games of up to `plies` moves."""
     shapes = {"slot": (games,), "policies": (games, plies, actions), "row": (games, actions)}
-    kinds = {"slot": SLOT, "moves": np.int16, "simulations": np.int16}
+    kinds = {"slot": SLOT, "moves": np.int16, "simulations": np.int16, "full": np.bool_}
     return GameArrays._make(
         np.zeros(shapes.get(one, (games, plies)), kinds.get(one, np.float32)) for one in GameArrays._fields
     )
@@ -156,6 +158,7 @@ def start_game(games: GameArrays, stones: Stones, tree: Tree, g: int, rules: Rul
         games.moves[g, ply] = order[ply]
         games.values[g, ply] = 0.0
         games.simulations[g, ply] = 0
+        games.full[g, ply] = False
     slot.ply = plies
     slot.opening = plies
     begin_search(games, tree, g, rules)
@@ -259,6 +262,7 @@ def finish_move(
         games.policies[g, ply, framed(a, colour, table)] = row[a]
     games.values[g, ply] = value
     games.simulations[g, ply] = tree.game[g].budget
+    games.full[g, ply] = tree.game[g].schedule == FULL
     tree.game[g].nodes = 0
     if looks_lost(games, g, value, colour, rules):
         slot.state, slot.winner = RESIGNED, -colour

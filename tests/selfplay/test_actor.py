@@ -361,6 +361,58 @@ def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> N
     assert (again.games, again.positions, again.evaluations) == (counts.games, counts.positions, counts.evaluations)
 
 
+def targets(records: dict[int, GameRecord]) -> dict[int, dict[int, list[float]]]:
+    """Game -> ply -> its policy."""
+    return {
+        game: dict(zip(record.policy_plies.tolist(), record.policies.tolist(), strict=True))
+        for game, record in records.items()
+    }
+
+
+@pytest.mark.parametrize("simulations", [2, 5, 64])
+def test_games_in_progress_keep_their_targets_where_the_search_changes(simulations: int) -> None:
+    settings = GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3)
+    before = SelfPlay(settings)
+    collect(before, 60)
+    snapshot = before.snapshot()
+    expected = targets(collect(before, 90)[0])
+    after = SelfPlay(replace(settings, search=replace(SEARCH, simulations=simulations)))
+    after.restore(after.settings.of_part([snapshot]))
+    found = targets(collect(after, 90)[0])
+    begun = 0
+    for slot, (game, ply) in enumerate(
+        zip(snapshot["slot.game_id"].tolist(), snapshot["slot.ply"].tolist(), strict=True)
+    ):
+        plies = set(np.flatnonzero(snapshot["full"][slot, :ply]).tolist())
+        begun += len(plies)
+        assert plies <= set(found[game])
+        assert {one: found[game][one] for one in plies} == {one: expected[game][one] for one in plies}
+    assert begun > 0
+
+
+def test_the_share_of_full_searches_holds_for_any_number_of_fast_simulations() -> None:
+    search = replace(SEARCH, simulations=4)
+    config = replace(PLAY, full_share=0.25, fast_simulations=8, opening_share=0.0)
+    records = collect(SelfPlay(GamesSettings(config, search, size=4, games=8, seed=3)), 200)[0].values()
+    share = sum(len(record.policy_plies) for record in records) / sum(len(record.moves) for record in records)
+    assert 0.15 < share < 0.35
+
+
+def test_a_snapshot_of_0_2_keeps_its_targets() -> None:
+    """It has the policies of all moves, and does not say which were searched in full."""
+    settings = GamesSettings(PLAY, SEARCH, size=4, games=8, seed=3)
+    before = SelfPlay(settings)
+    collect(before, 60)
+    snapshot = before.snapshot()
+    made = np.arange(snapshot["full"].shape[1]) < snapshot["slot.ply"][:, None]
+    policies = np.zeros((*snapshot["full"].shape, 16), np.float16)
+    policies[made & snapshot["full"]] = snapshot["policies"]
+    old = {name: array for name, array in snapshot.items() if name != "full"} | {"policies": policies}
+    after = SelfPlay(settings)
+    after.restore(settings.of_part([old]))
+    assert_common_games_alike(collect(before, 90)[0], collect(after, 90)[0])
+
+
 @pytest.mark.parametrize("search", [SEARCH, PUCT])
 @pytest.mark.parametrize(("size", "swap", "groups"), [(4, False, 1), (4, True, 2), (6, True, 1)])
 def test_answers_that_are_kept_save_evaluations_and_change_no_game(
