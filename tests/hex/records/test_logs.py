@@ -6,7 +6,7 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
 from hexlit.hex.records.formats import FORMATS
-from hexlit.hex.records.game import NAMES, RecordedGame, RecordError, as_record
+from hexlit.hex.records.game import NAMES, RecordedGame, RecordedMove, RecordError, as_record
 from tests.hex.records.games import read, sound_games
 
 
@@ -69,15 +69,37 @@ def test_a_log_may_tell_who_has_won() -> None:
         assert game.winner == winner
 
 
-def test_a_game_of_little_golem_is_white_s_first_and_a_resignation_goes_before_its_result() -> None:
-    text = "(;FF[4]EV[hex]PB[Ada]PW[Bob]SZ[13]RE[W]GC[ game #1]SO[x];W[am];B[swap];W[kj];B[ie];W[resign])"
+def test_the_white_moves_of_little_golem_are_black_s() -> None:
+    """PB plays them, first, and connects top to bottom; RE names PB or PW."""
+    text = "(;FF[4]EV[hex]PB[Ada]PW[Bob]SZ[13]RE[B]GC[ game #1]SO[x];W[am];B[swap];W[kj];B[ie];W[ka];B[resign])"
     (game,) = sound_games(FORMATS["littlegolem"], text)
-    assert said(game) == "w a13 b swap-pieces w k10 b i5 w resign"
-    assert game.winner == WHITE
+    assert said(game) == "b a13 w swap-pieces b k10 w i5 b k1 w resign"
     record = as_record(game)
-    assert record.moves.tolist() == [12, 169, 10 * 13 + 9, 8 * 13 + 4]
-    assert (record.winner, record.ending) == (WHITE, Ending.RESIGNED)  # mirrored: who resigned is Black now
-    assert (record.black, record.white) == ("Bob", "Ada")
+    assert record.moves.tolist() == [12 * 13, 169, 9 * 13 + 10, 4 * 13 + 8, 10]
+    assert (record.winner, record.ending) == (BLACK, Ending.RESIGNED)
+    assert game.winner == BLACK
+    assert (record.black, record.white) == ("Ada", "Bob")
+
+
+def test_a_game_of_little_golem_that_b_begins_is_read_as_it_stands() -> None:
+    (game,) = sound_games(FORMATS["littlegolem"], "(;FF[4]PB[Ada]PW[Bob]SZ[13]RE[W];B[am];W[kj];B[resign])")
+    assert said(game) == "b a13 w k10 b resign"
+    assert (game.winner, game.black, game.white) == (WHITE, "Ada", "Bob")
+
+
+@pytest.mark.parametrize("name", [r"a]b", "a]", "]", "back\\", r"\]", "[x]", "a;b", "(c)", "a]; b"])
+def test_names_of_little_golem_stand_as_they_are(name: str) -> None:
+    text = f"(;FF[4]EV[hex]PB[{name}]PW[{name}]SZ[13]RE[B];W[am];B[resign])\n"
+    (game,) = sound_games(FORMATS["littlegolem"], text)
+    assert (game.black, game.white) == (name, name)
+    (again,) = sound_games(FORMATS["littlegolem"], FORMATS["littlegolem"].write(game))
+    assert (again.black, again.white) == (name, name)
+
+
+def test_a_name_that_little_golem_would_cut_is_not_written() -> None:
+    game = RecordedGame(5, (RecordedMove(BLACK, 3),), black="a]SZ[7")
+    with pytest.raises(RecordError, match=r"'a\]SZ\[7' would be read as another one"):
+        FORMATS["littlegolem"].write(game)
 
 
 @pytest.mark.parametrize("value", ["aaa", "a1", "an", "n a", "A1"])
