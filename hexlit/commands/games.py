@@ -41,7 +41,7 @@ class GamesConfig(Settings):
     games: int | None = number(None, "[1, inf)")
     """Export, stats: number of games; only the first ones. None: all games."""
     game: int = number(1, "[1, inf)")
-    """Show: number of the game, from 1."""
+    """Show: number of the game, from 1; those that cannot be read count, too."""
     ply: int | None = number(None, "[0, inf)")
     """Show: number of moves on the board. None: all."""
     svg: str | None = None

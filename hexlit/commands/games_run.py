@@ -87,10 +87,11 @@ def export(settings: "GamesConfig", reader: GameReader) -> Document:
 
 def show(settings: "GamesConfig", reader: GameReader) -> None:
     """Draw one game on the terminal, and as SVG if requested."""
-    games = (game for game in reader if isinstance(game, GameRecord))
-    record = next(islice(games, settings.game - 1, None), None)
+    record = next(islice(reader, settings.game - 1, None), None)
     if record is None:
         raise UsageError(f"game={settings.game}: {reader.games:,} games are there")
+    if isinstance(record, RecordError):
+        raise UsageError(f"game={settings.game}: {record}")
     ply = len(record.moves) if settings.ply is None else settings.ply
     if ply > len(record.moves):
         raise UsageError(f"ply={ply}: the game has {len(record.moves)} moves")

@@ -75,10 +75,11 @@ class Overview:
                 values["black_won"] = values["opening"]
         for kind, value in values.items():
             self.counts[kind][value] += 1
-        for name, colour in ((game.black, BLACK), (game.white, -BLACK)):
+        people = {BLACK: game.black, WHITE: game.white}
+        for name in dict.fromkeys(people.values()):  # a game against oneself is one game
             if name:
                 self.counts["player"][name] += 1
-                self.counts["won"][name] += game.winner == colour
+                self.counts["won"][name] += people.get(game.winner) == name
 
     def as_json(self, most: int = 10) -> dict[str, Any]:
         """Plain values by name, with the `most` most frequent openings and players."""

@@ -70,6 +70,18 @@ def test_a_game_is_drawn_on_the_terminal_and_as_a_picture(capsys: Captured) -> N
     assert Path("pictures/game.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_a_game_that_cannot_be_read_is_named_and_counted(capsys: Captured) -> None:
+    Path("games.wolve").write_text("b a1,w a1,B\nb a1,oops\nb a1,w a2,B\n")
+    assert main(["games", "show", "source=games.wolve"]) == 2
+    assert "game=1: games.wolve:1:1: ply 2, a1: the cell is taken" in capsys.readouterr().err
+    assert main(["games", "show", "source=games.wolve", "game=2"]) == 2
+    assert "game=2: games.wolve:2:6: 'oops' is no winner" in capsys.readouterr().err
+    assert main(["games", "show", "source=games.wolve", "game=3"]) == 0
+    assert "source  games.wolve:3" in capsys.readouterr().out
+    assert main(["games", "show", "source=games.wolve", "game=4"]) == 2
+    assert "game=4: 3 games are there" in capsys.readouterr().err
+
+
 def test_stats_are_text_or_json(capsys: Captured) -> None:
     assert main(["games", "stats", f"source={SGF}", "opening_plies=1"]) == 0
     out = capsys.readouterr().out

@@ -157,6 +157,15 @@ def test_what_is_counted() -> None:
     assert counted["players"] == [{"name": "Ann", "games": 3, "won": 2}, {"name": "Bob", "games": 2, "won": 0}]
 
 
+def test_a_game_against_oneself_is_one_game() -> None:
+    counted = overview(
+        record("b2 a1 b1", winner=1, ending=Ending.RESIGNED, black="Ann", white="Ann"),
+        record("b2 a1", winner=-1, ending=Ending.RESIGNED, black="Ann", white="Ann"),
+        record("b2 a1", black="Ann", white="Ann"),
+    ).as_json()
+    assert counted["players"] == [{"name": "Ann", "games": 3, "won": 2}]
+
+
 def test_an_opening_and_the_same_turned_are_one() -> None:
     counted = overview(
         record("a1 b3", winner=1),
