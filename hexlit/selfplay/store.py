@@ -135,13 +135,14 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     Raises:
         UsageError: the file is damaged, or not a part of a store.
     """
-    table = read_table(file)
+    whole = read_table(file, schema=SCHEMA if file.name == JOURNAL else PART_SCHEMA)
+    table = whole.select(SCHEMA.names)
     wrong = {row: RecordError(*fault, Place(str(file), row + 1)) for row, fault in faults_of(table).items()}
     rows = range(table.num_rows)
     sound = iter(to_records(table.filter(pa.array([row not in wrong for row in rows], pa.bool_())) if wrong else table))
     games = [wrong[row] if row in wrong else next(sound) for row in rows]
     if file.name != JOURNAL:
-        texts = pq.read_table(file, columns=[MOVES_TEXT], schema=PART_SCHEMA).column(0).to_pylist()
+        texts = whole.column(MOVES_TEXT).to_pylist()
         return [
             game
             if isinstance(game, RecordError) or text in (None, _moves_text(game))
@@ -169,7 +170,7 @@ def checked_table(file: Path, columns: list[str] | None = None) -> pa.Table:
     return table
 
 
-def read_table(file: Path, columns: list[str] | None = None) -> pa.Table:
+def read_table(file: Path, columns: list[str] | None = None, schema: pa.Schema = SCHEMA) -> pa.Table:
     """The rows of one part file, or of a journal up to its end or to the place of a kill, as they stand there.
 
     Columns that it does not have, as those of earlier versions, are empty.
@@ -179,7 +180,7 @@ def read_table(file: Path, columns: list[str] | None = None) -> pa.Table:
     """
     try:
         if file.name != JOURNAL:
-            return pq.read_table(file, columns=columns, schema=SCHEMA, page_checksum_verification=True)
+            return pq.read_table(file, columns=columns, schema=schema, page_checksum_verification=True)
         batches: list[pa.RecordBatch] = []
         with suppress(pa.ArrowInvalid, OSError), pa.ipc.open_stream(file.read_bytes()) as stream:
             batches.extend(stream)  # up to the batch in which the writer was killed

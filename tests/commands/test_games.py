@@ -13,7 +13,7 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
 from hexlit.hex.records.formats import FORMATS
 from hexlit.selfplay.importing import Duplicates
-from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.store import SCHEMA, GameStore
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SGF = SAMPLES / "games_5x5.sgf"
@@ -115,6 +115,23 @@ def test_verify_notices_any_byte_of_a_page_that_has_changed(capsys: Captured) ->
     capsys.readouterr()
     assert main(["games", "verify", "source=store"]) == 2
     assert "part-000000.parquet: cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", [*SCHEMA.names, "moves_text"])
+def test_a_changed_byte_of_any_column_is_one_line(column: str, capsys: Captured) -> None:
+    assert main(["games", "import", f"source={SGF}", "target=store"]) == 0
+    part = Path("store/part-000000.parquet")
+    group = pq.ParquetFile(part).metadata.row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    (place,) = (one for one in columns if one.path_in_schema.partition(".")[0] == column)
+    changed = bytearray(part.read_bytes())
+    first_page = place.dictionary_page_offset or place.data_page_offset
+    changed[first_page + place.total_compressed_size - 1] ^= 0x10
+    part.write_bytes(changed)
+    for action in ("verify", "stats"):
+        capsys.readouterr()
+        assert main(["games", action, "source=store"]) == 2
+        assert re.fullmatch(r"hexlit games: .*part-000000\.parquet: cannot be read .*\n", capsys.readouterr().err)
 
 
 def test_the_first_error_may_end_an_import_and_what_came_before_stays(capsys: Captured) -> None:
