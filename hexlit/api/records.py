@@ -15,7 +15,7 @@ from hexlit.arena.tournament import GameLog, recorded
 from hexlit.commands.in_process import called
 from hexlit.commands.match import MatchConfig
 from hexlit.commands.match import arguments as prepared
-from hexlit.commands.report_files import MATCH, SWEEP, document_of, kind_of
+from hexlit.commands.report_files import MATCH, SWEEP, document_of, kind_of, own_values
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
@@ -209,13 +209,15 @@ class Match:
     @property
     def ratings(self) -> DataFrame:
         """The players, best first: `name`, `elo`, `low` and `high` (95% interval), `games`, `wins`, `score`."""
-        return frame(self.document["players"], ("name", "elo", "low", "high", "games", "wins", "score"))
+        with own_values(self.folder, MATCH):
+            return frame(self.document["players"], ("name", "elo", "low", "high", "games", "wins", "score"))
 
     @property
     def cross(self) -> DataFrame:
         """Wins of the player of a row against that of a column; empty where they did not meet."""
-        cells = self.document["cross"]
-        wins = {name: {other: cell["wins"] for other, cell in row.items()} for name, row in cells.items()}
+        with own_values(self.folder, MATCH):
+            cells = self.document["cross"]
+            wins = {name: {other: cell["wins"] for other, cell in row.items()} for name, row in cells.items()}
         return pandas_here().DataFrame(wins).T.reindex(index=cells, columns=cells).rename_axis("player").astype("Int64")
 
     @property
@@ -243,10 +245,12 @@ class Match:
 
     @cached_property
     def _games(self) -> list[ArenaGame]:
-        return GameLog(self.folder / "games.csv", self.document["board"]).games
+        with own_values(self.folder, MATCH):
+            return GameLog(self.folder / "games.csv", self.document["board"]).games
 
     def _repr_html_(self) -> str:
-        return notebook(match_page(self.document, where=str(self.folder)))
+        with own_values(self.folder, MATCH):
+            return notebook(match_page(self.document, where=str(self.folder)))
 
 
 def match(

@@ -44,7 +44,10 @@ class GameLog:
         self.size = size
         self.pairs: dict[tuple[str, str], dict[int, Pair]] = {}
         whole, _, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
-        rows = list(csv.reader(io.StringIO(whole.decode("utf-8", errors="replace"), newline="")))
+        try:
+            rows = list(csv.reader(io.StringIO(whole.decode("utf-8", errors="replace"), newline="")))
+        except csv.Error as error:
+            raise UsageError(f"{path}: not the games of a match ({error})") from error
         if rows and tuple(rows[0]) != COLUMNS:
             raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(COLUMNS)})")
         games = [self._read(row, number) for number, row in enumerate(rows[1:], start=2)]

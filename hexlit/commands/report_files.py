@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -78,21 +79,36 @@ def write_report(
         The file, and what of the run's files cannot be read, one line each.
 
     Raises:
-        UsageError: the folder holds nothing with a report, or `summary.json` has values of other types.
+        UsageError: the folder holds nothing with a report, or its results have values of other types.
         OSError: the file cannot be written.
     """
-    path, kind = Path(output or folder / PAGE_FILE), kind_of(folder)
-    if kind == RUN:
-        files = read_run(folder)
-        try:
-            text, unread = render(run_report(files, path, epochs, price)), files.unread
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise UsageError(f"{folder}: summary.json holds values that no run writes ({error})") from error
-    else:
-        page = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH))
-        text, unread = render(page), ()
+    path, kind, unread = Path(output or folder / PAGE_FILE), kind_of(folder), list[str]()
+    with own_values(folder, kind):
+        if kind == RUN:
+            files = read_run(folder)
+            unread += files.unread
+            page = run_report(files, path, epochs, price)
+        else:
+            page = match_report(folder) if kind == MATCH else strength_page(document_of(folder, STRENGTH))
+        text = render(page)
     write_text_atomic(path, text)
     return path, unread
+
+
+@contextmanager
+def own_values(folder: Path, kind: str) -> Iterator[None]:
+    """Refuse results in `folder` that no run, match or strength run writes, where the block fails on them.
+
+    Raises:
+        UsageError: it does so.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, UsageError) and str(folder) in str(error):
+            raise
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise UsageError(f"{folder}: {MARKS[kind][0]} holds values that no {kind} writes ({reason})") from error
 
 
 def write_beside(folder: Path) -> Path | None:
@@ -159,10 +175,12 @@ def write_comparison(
             raise UsageError(f"runs: {folder} holds a {kind_of(folder)}; only runs are compared")
     result = [*map(read_run, folders)]
     several = len({files.name for files in result}) < len(result)
-    runs = []
+    runs: list[ComparedRun] = []
     for files in result:
         page, name = files.folder / PAGE_FILE, f"{files.name} {files.folder}" if several else files.name
         link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
         runs.append(ComparedRun(name, files, link))
-    write_text_atomic(output, render(comparison_page(runs, epochs=epochs, price=price)))
+    with own_values(Path(" ".join(map(str, folders))), RUN):
+        text = render(comparison_page(runs, epochs=epochs, price=price))
+    write_text_atomic(output, text)
     return output

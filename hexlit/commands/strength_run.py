@@ -7,6 +7,7 @@ goes when `strength.json` is whole.
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from hexlit.commands.command_line import as_json, print_results, refuse_unused, 
 from hexlit.commands.composing import Composed
 from hexlit.commands.elsewhere import judges
 from hexlit.commands.players import Evaluators, applied_profile
-from hexlit.commands.report_files import STRENGTH, document_of, write_beside
+from hexlit.commands.report_files import STRENGTH, document_of, own_values, write_beside
 from hexlit.commands.run_folder import resumable, settings_writer
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder, read_json, replacing, write_text_atomic
@@ -53,12 +54,14 @@ def strength(settings: "StrengthConfig", composed: Composed) -> None:
     folder = composed.folder
     finished = settings.resume and (folder / RESULTS_FILE).exists() and not (folder / PARTS_FILE).exists()
     document = document_of(folder, STRENGTH) if finished else measured(settings, composed)
+    with own_values(folder, STRENGTH) if finished else nullcontext():
+        page = strength_page(document)
     if settings.report:
         write_beside(folder)
     log_tables = partial(_log_levels if document["what"] == "truth" else _log_table, document)
     track(settings, composed, document, log_tables, "strength", [settings.checkpoint], FILES)
     console = terminal(wide=150)
-    print_results(settings, document, strength_page(document), console)
+    print_results(settings, document, page, console)
     if not (settings.json or settings.markdown):
         console.print(f"\nwritten to {os.path.relpath(folder)}", style="dim", soft_wrap=True, markup=False)
 

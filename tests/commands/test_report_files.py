@@ -1,17 +1,22 @@
 """Reports beside what they are about: which folder holds what, and that a report never fails a run."""
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pytest
 
 from hexlit.cli import main
+from hexlit.commands.report_files import write_report
+from hexlit.errors import UsageError
 from hexlit.reporting.comparison import ComparedRun, curves
 from hexlit.reporting.figures import STYLE, draw, draw_chart, draw_figure
 from hexlit.reporting.page import Chart, ChartLine
 from hexlit.reporting.run_files import RunFiles
-from tests.reporting.documents import checked, make_match, make_run
+from tests.reporting.documents import checked, make_match, make_run, match_document
+from tests.reporting.test_strength import SEARCH, TRUTH
 
 
 @pytest.mark.row("F13")
@@ -65,6 +70,72 @@ def test_values_of_another_type_are_refused_in_one_line(
     assert main(["report", "a"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("hexlit report: a: summary.json ")
+
+
+def spoilt(value: object) -> Iterator[object]:
+    """`value` with one entry at any depth missing, or replaced by one of another kind."""
+    places: Iterable[tuple[Any, object]] = ()
+    if isinstance(value, dict):
+        places = value.items()
+    elif isinstance(value, list):
+        places = enumerate(value[:1])
+    for key, entry in places:
+        for other in (None, "x", [], {"x": 1}, -1, float("inf")):
+            changed: Any = value.copy()  # type: ignore[attr-defined]
+            changed[key] = other
+            yield changed
+        if isinstance(value, dict):
+            yield {name: one for name, one in value.items() if name != key}
+        for deeper in spoilt(entry):
+            changed = value.copy()  # type: ignore[attr-defined]
+            changed[key] = deeper
+            yield changed
+
+
+def refusal(folder: Path) -> str:
+    """The message by which the report of `folder` is refused; empty if it is written."""
+    try:
+        write_report(folder)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        pytest.param("match.json", match_document(), id="match"),
+        pytest.param("strength.json", TRUTH, id="truth", marks=pytest.mark.slow),
+        pytest.param("strength.json", SEARCH, id="search"),
+    ],
+)
+def test_forged_results_give_a_page_or_one_line(name: str, document: dict[str, Any], tmp_path: Path) -> None:
+    folder = make_match(tmp_path / "folder")
+    (folder / "match.json").unlink()
+    if name == "strength.json":
+        (folder / "games.csv").unlink()
+    refused = 0
+    for forged in spoilt(document):
+        (folder / name).write_text(json.dumps(forged))
+        message = refusal(folder)
+        refused += bool(message)
+        assert not message or str(folder) in message
+    assert refused > 50
+
+
+def test_results_nested_without_end_are_none(tmp_path: Path) -> None:
+    folder = make_match(tmp_path / "folder")
+    (folder / "match.json").write_text('{"board":' + "[" * 100_000)
+    with pytest.raises(UsageError, match=r"has no whole match\.json"):
+        write_report(folder)
+
+
+@pytest.mark.parametrize("games", ["x\n", "\0\n", '"\n', "a" * 200_000 + "\n", "pair,black\n1,2\n"])
+def test_a_table_of_games_that_is_none_is_one_line(games: str, tmp_path: Path) -> None:
+    folder = make_match(tmp_path / "folder")
+    (folder / "games.csv").write_text(games)
+    with pytest.raises(UsageError, match=r"games\.csv: not the games of a match"):
+        write_report(folder)
 
 
 @pytest.mark.row("G3")
