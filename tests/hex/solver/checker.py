@@ -178,14 +178,24 @@ def check(path: Path) -> dict[str, Any]:
     """The first line of a certificate that proves what it says.
 
     Raises:
-        WrongError: it does not.
+        WrongError: it does not, or is no certificate.
     """
+    try:
+        return followed(path)
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise WrongError(f"no certificate ({type(error).__name__}: {error})") from error
+
+
+def followed(path: Path) -> dict[str, Any]:
+    """As `check`, for a file with the right kinds of values."""
     with path.open(encoding="utf-8") as file:
         said: dict[str, Any] = json.loads(file.readline())
+        demand(type(said["board"]) is int and 2 <= said["board"] <= 26, f"no board: {said['board']!r}")
         winner, loser = said["winner"], {"black": "white", "white": "black"}[said["winner"]]
         checker = Checker(said["board"], winner)
         for line in file:
             checker.add(line)
+    demand(isinstance(said[winner], list) and isinstance(said[loser], list), "no lists of stones")
     stones, taken, first = Ends(said[winner]), Ends(said[loser]), said["first"]
     demand(stones | taken <= checker.cells.keys() and not stones & taken, "no position")
     demand(said["to_move"] in (winner, loser), "nobody is to move")
