@@ -3,6 +3,7 @@
 import io
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,7 +49,8 @@ def train_task(
         for one in begun:
             getattr(one, "start", lambda profile: None)(profile)
         from hexlit.reporting.progress import TrainingProgress
-        from hexlit.training.run import HasEndedError, run
+        from hexlit.training.resuming import HasEndedError
+        from hexlit.training.run import run
 
         waiting.what = "setting up"
         task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
@@ -62,16 +64,34 @@ def train_task(
         try:
             summary = run(settings, task, folder, profile, display_from, options)
         except HasEndedError as ended:
-            reached = ended.args[0].get("strength") or ended.args[0].get("val") or {}
-            shown = (f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float))
-            told = f"This run has done all its {ended.args[0]['epochs']} epochs, with {', '.join(shown)}"
-            say(f"{told}. A larger trainer.max_epochs trains on.")
-            return dict(ended.args[0])
+            say(ended_line(ended.summary, ended.why, settings))
+            return ended.summary
     if settings.report and writes:
         path = write_beside(folder)
         if path is not None and not options.trial:
             say(f"Report: {os.path.relpath(path)}")
     return summary
+
+
+TRAINS_ON = {
+    "epochs": "A larger trainer.max_epochs trains on.",
+    "proved": "evaluation.proof.enabled=false trains on.",
+    "stopped": "Other settings of callbacks train on.",
+}
+"""Reason for the end of a run -> what continues it; for others it is their setting."""
+
+
+def ended_line(summary: Mapping[str, Any], why: str, settings: RunConfig) -> str:
+    """The line on a run that has ended and would train no further: why, what it reached, and how to train on."""
+    epochs, most = summary["epochs"], settings.trainer.max_epochs
+    reasons = {"proved": "it was proved", "stopped": "a callback ended it"}
+    ended = f"This run has done all its {epochs} epochs"
+    if why != "epochs":
+        ended = f"This run has ended after {epochs} of {most} epochs ({reasons.get(why, f'{why} ended it')})"
+    reached = summary.get("strength") or summary.get("val") or {}
+    shown = [f"{name} {value:.4g}" for name, value in reached.items() if isinstance(value, int | float)]
+    figures = f", with {', '.join(shown)}" if shown else ""
+    return f"{ended}{figures}. {TRAINS_ON.get(why, f'A larger {why} trains on, and so does {why}=null.')}"
 
 
 def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":

@@ -7,6 +7,7 @@ from typing import Any
 import lightning as L
 
 from hexlit.accelerate.collectives import broadcast
+from hexlit.training.config import TrainerConfig
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,20 @@ class Budget(L.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._took = state_dict["took"] / self._limit
 
+    def is_spent(self) -> bool:
+        """Whether the rest of the budget is less than the latest epoch took."""
+        return self._took > 0 and self._used() / self._limit + self._took > 1
+
     def _end_in_time(self, trainer: L.Trainer) -> None:
         if self._took and self.share + self._took > 1:
             self.ended = trainer.should_stop = True
+
+
+def budgets_of(config: TrainerConfig, seconds: Callable[[], float], flops: Callable[[], float]) -> list[Budget]:
+    """The budgets that `config` sets; `seconds()` of this session and `flops()` of the run are spent so far."""
+    time = None if config.max_seconds is None else Budget("trainer.max_time", config.max_seconds, seconds)
+    operations = None if config.max_flops is None else Budget("trainer.max_flops", config.max_flops, flops)
+    return [budget for budget in (time, operations) if budget is not None]
 
 
 def budgets(trainer: L.Trainer) -> list[Budget]:

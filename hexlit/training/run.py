@@ -15,15 +15,14 @@ from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.errors import UsageError
-from hexlit.files import read_json, write_json_atomic
+from hexlit.files import write_json_atomic
 from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.batches import whole_size
-from hexlit.training.budget import Budget
-from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints, check_same, read_checkpoint
+from hexlit.training.budget import Budget, budgets_of
+from hexlit.training.checkpoints import BEST, CHECKPOINTS, WholeCheckpoints
 from hexlit.training.config import RunOptions
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
 from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
@@ -31,12 +30,9 @@ from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close
 from hexlit.training.module import FiniteGuard, TrainedModule
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING, SAVING, PhaseClock, RunDisplay
+from hexlit.training.resuming import resumed_checkpoint
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
 from hexlit.training.usage import RunUsage
-
-
-class HasEndedError(Exception):
-    """Nothing is left to train; its argument is the summary of the run."""
 
 
 def run(
@@ -54,17 +50,13 @@ def run(
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to continue.
-        HasEndedError: the run to continue has done all its epochs.
+        HasEndedError: the run to continue has ended, and would train no further; nothing is written.
     """
     quiet_lightning()
     profile.apply()
     refuse_for_several(profile, ranks())
     origin = folder if ranks().writes else Path(config.resume or ".")
-    checkpoint, first_epoch = resumed_checkpoint(config, task, origin)
-    ended = read_json(origin / "summary.json") if first_epoch == config.trainer.max_epochs else {}
-    if checkpoint is not None and ended.get("epochs") == first_epoch:
-        task.close()
-        raise HasEndedError(ended)
+    checkpoint, first_epoch = resumed_checkpoint(config, task, origin, trial=options.trial)
     session = _Run(config, task, folder, profile, options, first_epoch)
     session.set_up(display_from(first_epoch))
     figures = session.fit(checkpoint)
@@ -120,10 +112,7 @@ class _Run:
         self.evaluation = EvaluationPhase(task.evaluation() or Evaluation("", lambda final: {}, 0), clock, display)
         self.stopping = EarlyStopping(config.trainer, self.folder / CHECKPOINTS / BEST)
         self.cost = Cost(task, clock, started, earlier)
-        most = config.trainer.max_seconds, config.trainer.max_flops
-        spent = {"trainer.max_time": lambda: time.monotonic() - started, "trainer.max_flops": lambda: self.cost.flops}
-        each = zip(spent.items(), most, strict=True)
-        budgets = [Budget(name, limit, so_far) for (name, so_far), limit in each if limit is not None]
+        budgets = budgets_of(config.trainer, lambda: time.monotonic() - started, lambda: self.cost.flops)
         self.trainer = self._trainer(budgets)
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
@@ -216,6 +205,7 @@ class _Run:
             "cost": {"flops": self.cost.flops, "wall_seconds": self.cost.seconds},
             "epochs": self.trainer.current_epoch,
             "ending": ending,
+            "callbacks": config.callbacks,
             "val": self.metrics.validation(stopping.best_epoch if stopping.restored else None),
             "best": stopping.summary(),
             "phases": {name: {"epochs": one.epochs, **one.as_dict(task.units)} for name, one in phases.items()},
@@ -321,28 +311,6 @@ class Cost(L.Callback):
         of_0_2 = state_dict.get("examples", 0) * TRAINING_PASSES * self._task.training_flops()
         self._training = state_dict.get("training", of_0_2)
         self._earlier = max(self._earlier, state_dict.get("seconds", 0.0))  # 0.2 has it elsewhere, and in phases.csv
-
-
-def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[Path | None, int]:
-    """The checkpoint to continue from and the first epoch to do; None for a run without one, new or killed early.
-
-    Raises:
-        UsageError: the checkpoint is damaged, or the run was started with other settings.
-    """
-    path = folder / CHECKPOINTS / LAST
-    if config.resume is None or not path.exists():
-        return None, 0
-    checkpoint = read_checkpoint(path)
-    saved = checkpoint["hyper_parameters"]
-    task.check_resume(saved, folder)
-    # The values of the checkpoint would win: its optimizer and its schedule are taken over.
-    now = {"optimizer": vars(config.optimizer), "trainer": {"ema_decay": config.trainer.ema_decay}}
-    check_same(folder, {name: values | saved.get("learning", {}) for name, values in now.items()}, now)
-    done = int(checkpoint["epoch"]) + 1
-    if done > config.trainer.max_epochs:
-        least = f"the run in {folder} has {done} epochs; give that number to end it there, or more to train on"
-        raise UsageError(f"trainer.max_epochs={config.trainer.max_epochs}: {least}")
-    return path, done
 
 
 def describe_device(profile: DeviceProfile, module: TrainedModule | None = None) -> str:

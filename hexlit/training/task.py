@@ -27,6 +27,7 @@ class RunSettings(Protocol):
     optimizer: OptimizerConfig
     trainer: TrainerConfig
     logger: LoggerConfig
+    callbacks: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class Evaluation:
 class Task(ABC):
     """One kind of work for a run: its aim, its data, and its measure of success.
 
-    A run calls `set_up` first, once its generators are seeded, then the others. Only `check_resume` comes earlier: a
-    resumed run passes it the content of its checkpoint.
+    A run calls `set_up` first, once its generators are seeded, then the others. Two come earlier in a resumed run:
+    `check_resume` with the content of its checkpoint, and `evaluation` if the run had a target.
 
     Attributes:
         unit: name of a training example in tables, in the plural.

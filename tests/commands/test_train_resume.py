@@ -249,6 +249,12 @@ def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(sent: sign
     assert not (tmp_path / "run" / "summary.json").exists()
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Every file of a run but its log."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".log"]
+    return {path.relative_to(folder): path.read_bytes() for path in files}
+
+
 @pytest.mark.row("A24")
 def test_resuming_a_finished_run_says_what_it_reached_and_changes_nothing(
     uninterrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -258,8 +264,84 @@ def test_resuming_a_finished_run_says_what_it_reached_and_changes_nothing(
     assert main([f"resume={folder}"]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
     assert re.search(r"This run has done all its 4 epochs, with .*search_optimality [\d.]+, ", said)
-    names = [path.relative_to(folder) for path in folder.rglob("*") if path.suffix in (".json", ".csv", ".ckpt")]
-    assert [name for name in names if (folder / name).read_bytes() != (uninterrupted / name).read_bytes()] == []
+    assert contents(folder) == contents(uninterrupted)
+
+
+STOPS = """
+from lightning.pytorch.callbacks import EarlyStopping
+
+class Stops(EarlyStopping):
+    def __init__(self, after):
+        super().__init__("train.loss")
+        self.after = after
+
+    def on_train_epoch_end(self, trainer, pl_module):
+        trainer.should_stop |= trainer.current_epoch + 1 >= self.after
+"""
+STOPPED = ["+callbacks.mine._target_=stops.Stops", "+callbacks.mine.after=2"]
+
+
+@pytest.fixture
+def stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "stops.py").write_text(STOPS)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.row("A24")
+@pytest.mark.parametrize(
+    ("settings", "why", "trains_on"),
+    [
+        (["evaluation.proof.evaluations=1"], "it was proved", ["evaluation.proof.enabled=false"]),
+        (["trainer.patience=1", "optimizer.lr=1e-30"], "trainer.patience ended it", ["trainer.patience=9"]),
+        (["trainer.max_flops=1"], "trainer.max_flops ended it", ["trainer.max_flops=null"]),
+        (["trainer.max_time=00:00:00"], "trainer.max_time ended it", ["trainer.max_time=null"]),
+        (STOPPED, "a callback ended it", ["callbacks.mine.after=9"]),
+    ],
+    ids=["target", "patience", "operations", "time", "callback"],
+)
+def test_resuming_a_run_that_ended_before_its_last_epoch_changes_nothing(
+    settings: list[str],
+    why: str,
+    trains_on: list[str],
+    tmp_path: Path,
+    stops: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """More epochs alone change nothing; another budget or target does."""
+    if why == "it was proved":
+        monkeypatch.setattr("hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0})
+    folder = tmp_path / "run"
+    assert main([*TINY, "trainer.max_epochs=5", *settings, f"hydra.run.dir={folder}"]) == 0
+    epochs, before = len(rows_of(folder / "metrics.csv")), contents(folder)
+    assert epochs < 4
+    capsys.readouterr()
+    for more in ([], ["trainer.max_epochs=4"]):
+        assert main([f"resume={folder}", *more]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"This run has ended after {epochs} of {4 if more else 5} epochs ({why}), with " in said
+        assert trains_on[0].partition("=")[0].partition(".")[0] in said.rpartition("(")[2]
+        assert contents(folder) == before
+    monkeypatch.undo()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main([f"resume={folder}", "trainer.max_epochs=4", *trains_on]) == 0
+    assert len(rows_of(folder / "metrics.csv")) > epochs
+
+
+@pytest.mark.row("A24")
+@pytest.mark.parametrize("kept", ["summary.json", "phases.csv"])
+def test_a_run_without_its_checkpoint_is_not_begun_again_in_its_folder(
+    kept: str, uninterrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its tables and games would be overwritten; each of its files alone tells that it had a checkpoint."""
+    folder = tmp_path / "run"
+    shutil.copytree(uninterrupted, folder)
+    (folder / "checkpoints" / "last.ckpt").unlink()
+    (folder / ({"summary.json", "phases.csv"} - {kept}).pop()).unlink()
+    before = contents(folder)
+    assert main([f"resume={folder}"]) == 2
+    assert "last.ckpt: there is no such checkpoint to resume; a new run here would" in capsys.readouterr().err
+    assert contents(folder) == before
 
 
 @pytest.mark.row("A24")
