@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import lightning as L
+from lightning.pytorch.callbacks import Checkpoint
 
-from hexlit.accelerate.collectives import on_writer
+from hexlit.accelerate.collectives import broadcast, on_writer
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.training.batches import whole_size
@@ -238,7 +239,7 @@ class EarlyStopping(L.Callback):
                 names = ", ".join(sorted(map(str, metrics)))
                 raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {names}")
             return
-        value, best = float(metrics[self.monitor]), self.best
+        value, best = broadcast(float(metrics[self.monitor])), self.best  # all ranks must agree
         if not math.isnan(value) and (best is None or (value > best if self._mode == "max" else value < best)):
             self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
         else:
@@ -277,6 +278,23 @@ class EarlyStopping(L.Callback):
     def in_vain(self) -> bool:
         """Whether `trainer.patience` is used up."""
         return self._patience is not None and self._waited >= self._patience
+
+
+class BestCheckpoint(Checkpoint):
+    """Writes `best.ckpt` after each epoch that `EarlyStopping` holds for the best.
+
+    It is a checkpoint for Lightning, which therefore calls it after all other callbacks. Lightning's own would keep a
+    second account of the best epoch, and forget it in a folder that was moved.
+    """
+
+    def __init__(self, stopping: EarlyStopping, file: Path) -> None:
+        """Write `file`, the checkpoint that `stopping` restores."""
+        self._stopping, self._file = stopping, file
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Write it, on all ranks together."""
+        if self._stopping.best_epoch == trainer.current_epoch:
+            trainer.save_checkpoint(self._file)
 
 
 def ending_of(

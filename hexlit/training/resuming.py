@@ -47,6 +47,9 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path, *, trial: 
     # The values of the checkpoint would win: its optimizer and its schedule are taken over.
     now = {"optimizer": vars(config.optimizer), "trainer": {"ema_decay": config.trainer.ema_decay}}
     check_same(folder, {name: values | saved.get("learning", {}) for name, values in now.items()}, now)
+    best = checkpoint["callbacks"].get(EarlyStopping.__name__, {}).get("best_epoch")
+    if config.trainer.patience is not None and best is not None:
+        refuse_other_best(folder / CHECKPOINTS / BEST, best)
     done = int(checkpoint["epoch"]) + 1
     if done > config.trainer.max_epochs:
         least = f"the run in {folder} has {done} epochs; give that number to end it there, or more to train on"
@@ -68,6 +71,14 @@ def refuse_lost_checkpoint(path: Path, folder: Path) -> None:
     if (folder / "summary.json").exists() or any(epoch > 0 for epoch in epochs):
         rule = "a new run here would overwrite the results of the old one; restore the file, or train in another folder"
         raise UsageError(f"{path}: there is no such checkpoint to resume; {rule}")
+
+
+def refuse_other_best(path: Path, epoch: int) -> None:
+    """Raise `UsageError` unless the checkpoint at `path` is of `epoch` or later, as after a kill between both files."""
+    now = int(read_checkpoint(path)["epoch"])
+    if now < epoch:
+        rule = "restore the file, or set trainer.patience=null to keep the weights of the last epoch"
+        raise UsageError(f"{path}: is of epoch {now}, and trainer.patience needs that of epoch {epoch}; {rule}")
 
 
 def why_ended(config: RunSettings, task: Task, summary: Mapping[str, Any], states: Mapping[str, Any]) -> str | None:

@@ -22,10 +22,17 @@ from hexlit.tracking.provenance import git_state, versions
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.batches import whole_size
 from hexlit.training.budget import Budget, budgets_of
-from hexlit.training.checkpoints import BEST, CHECKPOINTS, WholeCheckpoints
+from hexlit.training.checkpoints import BEST, CHECKPOINTS, LAST, WholeCheckpoints
 from hexlit.training.config import RunOptions
 from hexlit.training.distributed import hardware_arguments, leave_ranks, refuse_for_several
-from hexlit.training.evaluation import EarlyStopping, EpochPhases, EvaluationPhase, command_to_go_on, ending_of
+from hexlit.training.evaluation import (
+    BestCheckpoint,
+    EarlyStopping,
+    EpochPhases,
+    EvaluationPhase,
+    command_to_go_on,
+    ending_of,
+)
 from hexlit.training.loggers import CHECKPOINT, MetricsCsv, build_loggers, close_loggers, wandb_rows
 from hexlit.training.module import FiniteGuard, TrainedModule
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
@@ -117,7 +124,7 @@ class _Run:
 
     def _trainer(self, budgets: Sequence[Budget]) -> L.Trainer:
         config, task, profile = self.config, self.task, self.profile
-        saved: dict[str, Any] = {"dirpath": self.folder / CHECKPOINTS, "enable_version_counter": False, "save_top_k": 1}
+        checkpoints = self.folder / CHECKPOINTS
         # Lightning calls each hook of all callbacks in this order.
         callbacks: list[L.Callback] = [
             # The first: a phase spans the work of all others.
@@ -135,8 +142,10 @@ class _Run:
             LambdaCallback(on_train_epoch_end=lambda trainer, _: self.clock.outside(SAVING, trainer.current_epoch)),
             *self.options.callbacks,
             self.metrics,  # after all that logs, and before the checkpoints
-            ModelCheckpoint(filename="best", monitor=config.trainer.monitor, mode=config.trainer.monitor_mode, **saved),
-            ModelCheckpoint(filename="last", save_on_train_epoch_end=True, **saved),
+            BestCheckpoint(self.stopping, checkpoints / BEST),
+            ModelCheckpoint(
+                checkpoints, LAST.removesuffix(".ckpt"), enable_version_counter=False, save_on_train_epoch_end=True
+            ),
         ]
         return L.Trainer(
             accelerator=profile.device.type,

@@ -328,6 +328,57 @@ def test_resuming_a_run_that_ended_before_its_last_epoch_changes_nothing(
     assert len(rows_of(folder / "metrics.csv")) > epochs
 
 
+FALLS = """
+import lightning as L
+
+class Falls(L.Callback):
+    def on_train_epoch_start(self, trainer, pl_module):
+        self.metric = {0: 1.0, 1: 3.0}.get(trainer.current_epoch, 2.0)
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        pl_module.log("mine.score", self.metric, on_step=False, on_epoch=True, batch_size=1)
+"""
+WATCHED = ["+callbacks.mine._target_=falls.Falls", "trainer.monitor=mine.score", "trainer.monitor_mode=max"]
+
+
+@pytest.fixture
+def falls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "falls.py").write_text(FALLS)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def epoch_of(checkpoint: Path) -> int:
+    return int(torch.load(checkpoint, weights_only=True)["epoch"])
+
+
+@pytest.mark.row("A24")
+def test_a_run_in_a_moved_folder_keeps_its_best_epoch(tmp_path: Path, falls: None) -> None:
+    before, folder = tmp_path / "before", tmp_path / "moved"
+    assert main([*TINY, *WATCHED, "trainer.max_epochs=3", f"hydra.run.dir={before}"]) == 0
+    before.rename(folder)
+    assert main([f"resume={folder}", "trainer.max_epochs=5", "trainer.patience=3"]) == 0
+    assert epoch_of(folder / "checkpoints" / "best.ckpt") == 1
+    best = json.loads((folder / "summary.json").read_text())["best"]
+    assert best == {"monitor": "mine.score", "value": 3.0, "epoch": 1, "restored": True}
+
+
+@pytest.mark.row("A24")
+def test_a_run_with_patience_does_not_go_on_without_its_best_weights(
+    tmp_path: Path, falls: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were to be restored at its end."""
+    assert main([*TINY, *WATCHED, "trainer.max_epochs=2", "hydra.run.dir=run"]) == 0
+    best = tmp_path / "run" / "checkpoints" / "best.ckpt"
+    content = torch.load(best, weights_only=True)
+    more = ["resume=run", "trainer.max_epochs=3", "trainer.patience=3"]
+    best.unlink()
+    assert main(more) == 2
+    assert "best.ckpt: there is no such file" in capsys.readouterr().err
+    torch.save({**content, "epoch": 0}, best)
+    assert main(more) == 2
+    assert "best.ckpt: is of epoch 0, and trainer.patience needs that of epoch 1;" in capsys.readouterr().err
+
+
 @pytest.mark.row("A24")
 @pytest.mark.parametrize("kept", ["summary.json", "phases.csv"])
 def test_a_run_without_its_checkpoint_is_not_begun_again_in_its_folder(

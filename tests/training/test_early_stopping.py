@@ -12,7 +12,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
 
 from hexlit.errors import UsageError
-from hexlit.training.evaluation import EarlyStopping, EvaluationPhase
+from hexlit.training.evaluation import BestCheckpoint, EarlyStopping, EvaluationPhase
 from hexlit.training.phases import PhaseClock
 from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display
@@ -59,10 +59,9 @@ def trained(
         Evaluation("strength", lambda final: {"score": next(left)}, every), PhaseClock(None), Display()
     )
     callbacks: list[L.Callback] = [phase, stopping, keep]
-    shared: dict[str, Any] = {"dirpath": folder, "enable_version_counter": False}
     callbacks += [
-        ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, **shared),
-        ModelCheckpoint(filename="last", save_on_train_epoch_end=True, **shared),
+        BestCheckpoint(stopping, folder / "best.ckpt"),
+        ModelCheckpoint(folder, "last", enable_version_counter=False, save_on_train_epoch_end=True),
     ]
     trainer = quiet_trainer(stop_after or epochs, callbacks=callbacks, enable_checkpointing=True)
     path = folder / "last.ckpt" if resume else None
