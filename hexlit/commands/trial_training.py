@@ -52,7 +52,8 @@ def train_seed(settings: RunConfig, composed: Composed, trial: RunningTrial, num
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
     name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *place.relative_to(trial.ticket.folder).parts])
     callbacks, facts = [pruning, WandbNotes(trial, pruning)], composed.choices()
-    summary = train_task(own, place, RunOptions(callbacks=callbacks, run_name=name, trial=True, facts=facts))
+    options = RunOptions(callbacks=callbacks, run_name=name, trial=True, given_up=lambda: trial.pruned, facts=facts)
+    summary = train_task(own, place, options)
     figures = {name: float(value) for name, value in flat(summary) if type(value) in (int, float)}
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
         rule = "is not measured in epochs; name another, or choose hydra/sweeper/pruner=none"

@@ -113,6 +113,8 @@ class RunOptions:
     """Name for the loggers; None: made of the configuration's name and the folder's."""
     trial: bool = False
     """Whether it is a trial of a sweep; see `hexlit.training.task.Session`."""
+    given_up: Callable[[], bool] = lambda: False
+    """Whether the result does not matter, as of a pruned trial: then it is not measured again after the last epoch."""
     saved: Callable[[Path], None] = lambda path: None
     """Called after each checkpoint that has been written and checked."""
     facts: Mapping[str, Any] = field(default_factory=dict)

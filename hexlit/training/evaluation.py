@@ -5,7 +5,7 @@ import logging
 import math
 import os
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,7 @@ class EvaluationPhase(L.Callback):
     Attributes:
         measured: what is measured, and when.
         latest: figures of the latest measurement.
+        final: whether they are the final ones.
         target: gets the figures that are not final, and may end the run.
         measured_after: epochs done at the latest measurement; None before.
     """
@@ -137,17 +138,19 @@ class EvaluationPhase(L.Callback):
         self._clock = clock
         self._display = display
         self.latest: Mapping[str, Any] = {}
+        self.final = False
         self.measured_after: int | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        target = None if self.target is None else asdict(self.target)
-        return {"latest": dict(self.latest), "measured_after": self.measured_after, "target": target}
+        latest = {"latest": dict(self.latest), "final": self.final, "measured_after": self.measured_after}
+        return {**latest, "target": None if self.target is None else asdict(self.target)}
 
     def on_load_checkpoint(self, trainer: L.Trainer, module: L.LightningModule, checkpoint: dict[str, Any]) -> None:
         """Continue from a checkpoint; one of 0.2 has the target apart."""
         states = checkpoint["callbacks"]
         own = states.get(self.state_key, {})
         self.latest, self.measured_after = own.get("latest", {}), own.get("measured_after")
+        self.final = own.get("final", False)
         if self.target is not None and (state := own.get("target") or states.get("Proof")):
             self.target.load_state_dict(state)
 
@@ -175,16 +178,19 @@ class EvaluationPhase(L.Callback):
         return every > 0 and (is_last(trainer) or (done > self.measured.begin_after and done % every == 0))
 
     def finish(self, epochs: int, *, restored: bool) -> None:
-        """Measure the result of a fit of `epochs` epochs: after weights were restored, or after an untimely kill."""
-        # No figures: killed between the last epoch and the summary.
-        if self.measured.every_epochs and (restored or not self.latest):
+        """Measure the result of a fit of `epochs` epochs, unless the last one was measured finally.
+
+        So it is if the weights were restored, another callback ended the run, or a kill came before the summary.
+        """
+        measured = self.final and self.measured_after == epochs
+        if self.measured.every_epochs and (restored or not measured):
             self.evaluate(epochs if restored else epochs - 1, final=True)  # a further epoch: repeating it replaces it
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network in its present state after `epoch`, and show the figures."""
         with self._clock.phase("evaluation", epoch):
             self.latest = on_writer(lambda: self.measured.measure(final))
-        self.measured_after = epoch + 1
+        self.final, self.measured_after = final, epoch + 1
         self._display.update(epoch=epoch, figures=self.latest)
 
 
@@ -206,10 +212,16 @@ class EarlyStopping(L.Callback):
         restored: whether the module has the weights of an earlier epoch than its last again.
     """
 
-    def __init__(self, config: TrainerConfig, best: Path) -> None:
+    def __init__(
+        self, config: TrainerConfig, best: Path, rare: Collection[str] = (), *, others_log: bool = False
+    ) -> None:
         """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
 
-        `best` is the checkpoint of the best epoch.
+        Args:
+            config: names the metric.
+            best: the checkpoint of the best epoch.
+            rare: prefixes of metrics that some epochs alone have.
+            others_log: whether callbacks of the user may log further metrics, in any epoch.
         """
         self.monitor, self._mode, self._patience = config.monitor, config.monitor_mode, config.patience
         self.best: float | None = None
@@ -217,6 +229,7 @@ class EarlyStopping(L.Callback):
         self.restored = False
         self._waited = 0
         self._file = best
+        self._rare, self._others_log, self._warned = rare, others_log, False
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop a resumed run that had already ended early."""
@@ -230,14 +243,12 @@ class EarlyStopping(L.Callback):
         """Compare the epoch with the best one.
 
         Raises:
-            UsageError: nothing has the metric's name, although others of its kind are measured or the run ends.
+            UsageError: nothing has the metric's name, and no later epoch can have it.
         """
         metrics = trainer.callback_metrics
         if self.monitor not in metrics:
-            kind = self.monitor.partition(".")[0] + "."
-            if self.best is None and (is_last(trainer) or any(str(name).startswith(kind) for name in metrics)):
-                names = ", ".join(sorted(map(str, metrics)))
-                raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {names}")
+            if self.best is None:
+                self._miss(sorted(map(str, metrics)), last=is_last(trainer))
             return
         value, best = broadcast(float(metrics[self.monitor])), self.best  # all ranks must agree
         if not math.isnan(value) and (best is None or (value > best if self._mode == "max" else value < best)):
@@ -245,6 +256,18 @@ class EarlyStopping(L.Callback):
         else:
             self._waited += 1
         trainer.should_stop |= self.in_vain
+
+    def _miss(self, names: Sequence[str], *, last: bool) -> None:
+        """Refuse a metric that is not one of `names` and that no later epoch can have; warn where one might."""
+        prefix = self.monitor.partition(".")[0]
+        known = any(name.startswith(f"{prefix}.") for name in names)
+        message = f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}"
+        if self._others_log:
+            if last or not self._warned:
+                log.warning("%s%s", message, "" if last else "; a callback might log it later")
+            self._warned = True
+        elif known or last or prefix not in self._rare:
+            raise UsageError(message)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Restore the best weights: parameters, running averages and statistics of batch norm."""

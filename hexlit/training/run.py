@@ -117,7 +117,9 @@ class _Run:
         self.metrics.table.resume(self.first_epoch)
 
         self.evaluation = EvaluationPhase(task.evaluation() or Evaluation("", lambda final: {}, 0), clock, display)
-        self.stopping = EarlyStopping(config.trainer, self.folder / CHECKPOINTS / BEST)
+        rare = {*task.rare, self.evaluation.measured.prefix} if self.evaluation.measured.every_epochs else task.rare
+        best = self.folder / CHECKPOINTS / BEST
+        self.stopping = EarlyStopping(config.trainer, best, rare, others_log=bool(config.callbacks))
         self.cost = Cost(task, clock, started, earlier)
         budgets = budgets_of(config.trainer, lambda: time.monotonic() - started, lambda: self.cost.flops)
         self.trainer = self._trainer(budgets)
@@ -136,11 +138,11 @@ class _Run:
             *task.before_evaluation(self.evaluation.is_due),
             self.evaluation,
             *task.callbacks(),
-            self.stopping,  # after all that logs, for it reads one of these figures
             self.cost,
             self.usage,
             LambdaCallback(on_train_epoch_end=lambda trainer, _: self.clock.outside(SAVING, trainer.current_epoch)),
             *self.options.callbacks,
+            self.stopping,  # after all that logs, for it reads one of these figures
             self.metrics,  # after all that logs, and before the checkpoints
             BestCheckpoint(self.stopping, checkpoints / BEST),
             ModelCheckpoint(
@@ -179,7 +181,8 @@ class _Run:
                 trainer.fit(task.module, task.data, ckpt_path=checkpoint, weights_only=True)
                 task.module.to(self.profile.device)  # Lightning leaves it on the cpu
                 clock.outside(FINISHING, trainer.current_epoch)
-                self.evaluation.finish(trainer.current_epoch, restored=self.stopping.restored)
+                if not self.options.given_up():
+                    self.evaluation.finish(trainer.current_epoch, restored=self.stopping.restored)
             clock.outside(FINISHING, trainer.current_epoch)
             if ranks().writes:
                 state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)

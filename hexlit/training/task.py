@@ -77,6 +77,7 @@ class Task(ABC):
         units: everything that phases count, `unit` included.
         shown: validation figures on the display of a running run, without `val.`.
         metrics: the task's lines of the table of names; the first dot of other names becomes a slash in charts.
+        rare: prefixes of its metrics that some epochs alone have, in addition to that of the evaluation.
         fresh_data: whether every epoch has another loader.
         module: the module to train; `set_up` makes it.
         data: its training data; `set_up` makes it.
@@ -87,6 +88,7 @@ class Task(ABC):
     shown: ClassVar[Collection[str]] = ("loss",)
     metrics: ClassVar[Sequence[Metric]] = ()
     fresh_data: ClassVar[bool] = False
+    rare: Collection[str] = ()
     module: TrainedModule
     data: L.LightningDataModule
 

@@ -1,6 +1,8 @@
 """Callbacks of one's own, named on the command line."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from tests.tables import rows_of
 
 MODULE = """
 import lightning as L
+from lightning.pytorch.callbacks import EarlyStopping
 
 class WeightNorm(L.Callback):
     def __init__(self, power=2.0):
@@ -18,6 +21,14 @@ class WeightNorm(L.Callback):
     def on_train_epoch_end(self, trainer, pl_module):
         norm = sum(float(p.detach().norm(self.power)) for p in pl_module.net.parameters())
         pl_module.log("mine.norm", norm)
+
+
+class Stops(EarlyStopping):
+    def __init__(self):
+        super().__init__("train.loss")
+
+    def on_train_epoch_end(self, trainer, pl_module):
+        trainer.should_stop = True
 """
 
 
@@ -32,6 +43,50 @@ def test_its_figures_are_columns_of_the_metrics_and_its_arguments_are_settings()
     assert main([*TINY, "trainer.max_epochs=1", *mine, "hydra.run.dir=run"]) == 0
     (row,) = rows_of(Path("run/metrics.csv"))
     assert float(row["mine.norm"]) > 0
+
+
+def summary_of(run: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((run / "summary.json").read_text())
+    return summary
+
+
+def test_a_run_that_it_ends_has_the_final_figures() -> None:
+    stops = ["+callbacks.mine._target_=my_callbacks.Stops"]
+    assert main([*TINY, "trainer.max_epochs=3", *stops, "hydra.run.dir=run"]) == 0
+    summary = summary_of(Path("run"))
+    assert (summary["epochs"], summary["ending"]["why"]) == (1, "stopped")
+    assert summary["strength"]["positions"] == 20, "not the 10 of an evaluation between"
+
+
+def test_its_figure_decides_the_best_epoch() -> None:
+    """It is logged after the hooks of the run."""
+    mine = ["+callbacks.mine._target_=my_callbacks.WeightNorm", "trainer.monitor=mine.norm", "trainer.monitor_mode=max"]
+    assert main([*TINY, *mine, "hydra.run.dir=run"]) == 0
+    norms = [float(row["mine.norm"]) for row in rows_of(Path("run/metrics.csv"))]
+    best = summary_of(Path("run"))["best"]
+    assert best["epoch"] == norms.index(max(norms))
+    assert best["value"] == pytest.approx(max(norms))
+
+
+def test_a_figure_that_it_never_logs_costs_no_result() -> None:
+    """It might have come with any epoch, up to the last: one line after the first, and one at the end."""
+    mine = ["+callbacks.mine._target_=my_callbacks.WeightNorm", "trainer.monitor=mine.nrom"]
+    assert main([*TINY, *mine, "trainer.max_epochs=3", "hydra.run.dir=run"]) == 0
+    log = Path("run/train.log").read_text()
+    assert log.count("trainer.monitor=mine.nrom: no metric of that name; there are") == 2
+    assert log.count("a callback might log it later") == 1
+    assert summary_of(Path("run"))["best"]["epoch"] is None
+    assert Path("run/checkpoints/last.ckpt").exists()
+
+
+@pytest.mark.parametrize("name", ["mine.norm", "train.los", "rating.elo", "elo"])
+def test_a_figure_that_nothing_can_log_is_refused_after_the_first_epoch(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*TINY, "trainer.max_epochs=9", f"trainer.monitor={name}", "hydra.run.dir=run"]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert f"trainer.monitor={name}: no metric of that name; there are " in err[-1]
+    assert len(rows_of(Path("run/metrics.csv"))) <= 1
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def trained(
     watched: dict[str, Any] = {"monitor": "strength.score", "monitor_mode": "max"}
     module = Regression(layers=normed, optimizer={"name": "adamw"}, **usual | watched | settings)
     folder, config, keep = folder or Path(tempfile.mkdtemp()), module.trainer_config, Keep()
-    stopping = EarlyStopping(config, folder / "best.ckpt")
+    stopping = EarlyStopping(config, folder / "best.ckpt", ["strength"])
     left = iter(scores)
     phase = EvaluationPhase(
         Evaluation("strength", lambda final: {"score": next(left)}, every), PhaseClock(None), Display()
@@ -162,7 +162,7 @@ def test_another_metric_than_before_is_refused_in_a_resumed_run(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("monitor", "every", "after"), [("train.los", 9, 1), ("strength.skore", 2, 2), ("score", 9, 9)]
+    ("monitor", "every", "after"), [("train.los", 9, 1), ("strength.skore", 2, 2), ("score", 9, 1), ("mine.x", 9, 1)]
 )
 def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(monitor: str, every: int, after: int) -> None:
     with pytest.raises(

@@ -7,7 +7,7 @@ from typing import Any, Self
 import lightning as L
 import pytest
 import torch
-from lightning.pytorch.callbacks import Checkpoint
+from lightning.pytorch.callbacks import Checkpoint, EarlyStopping
 
 from hexlit.training.evaluation import EpochPhases, EvaluationPhase
 from hexlit.training.loggers import MetricsCsv
@@ -84,6 +84,38 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
     column = table[0].index("strength.score")
     assert [int(row[0]) for row in table[1:] if row[column]] == expected
     assert not any("opening_map" in name for name in table[0])
+
+
+class Stops(EarlyStopping):
+    """A user's callback, which Lightning calls after all that logs."""
+
+    def __init__(self) -> None:
+        super().__init__("train.loss")
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        trainer.should_stop = trainer.current_epoch == 2
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_a_run_that_another_callback_ends_is_measured_finally(every: int) -> None:
+    """Once: neither again when it is measured already, nor after a kill that left only the summary to do."""
+    calls: list[bool] = []
+
+    def measure(final: bool) -> Mapping[str, Any]:
+        calls.append(final)
+        return {"score": 1.0}
+
+    phase = EvaluationPhase(Evaluation("strength", measure, every), PhaseClock(None), Display())
+    trainer = fit(9, [phase, Stops()])
+    assert (trainer.current_epoch, phase.final) == (3, False)
+    for _ in range(2):
+        phase.finish(trainer.current_epoch, restored=False)
+        assert calls == [False] * (3 // every) + [True]
+        assert (phase.final, phase.measured_after) == (True, 3)
+    resumed = EvaluationPhase(Evaluation("strength", measure, every), PhaseClock(None), Display())
+    resumed.on_load_checkpoint(trainer, Model(), {"callbacks": {phase.state_key: phase.state_dict()}})
+    resumed.finish(trainer.current_epoch, restored=False)
+    assert calls.count(True) == 1
 
 
 @pytest.mark.row("E3")

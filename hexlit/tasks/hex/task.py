@@ -117,6 +117,7 @@ class HexTask(ShownTask):
         """Output goes to `console`."""
         super().__init__(config, console)
         self._strength = strength
+        self.rare = ["rating"] if config.evaluation.pool.every_epochs else []
         self._closing: list[StrengthAndKernels | HexDataModule] = [strength]
 
     def set_up(self, session: Session) -> None:
