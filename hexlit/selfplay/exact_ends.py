@@ -34,7 +34,7 @@ class ExactEnds:
             first = max(int(judged) if game == same else 0, int(slot["opening"])) + 1
             for at in range(first, ply + (slot["state"] != CONNECTED)):
                 if state.full[g, :at].any() and (winner := self._winner(state.moves[g, :at])):
-                    ended += slot["state"] == PLAYING
+                    ended += int(slot["state"] == PLAYING)
                     slot["state"], slot["winner"], slot["ply"] = RESIGNED, winner, at
                     break
         return ended

@@ -1,6 +1,8 @@
 """The checkpoints of a run on disk: written beside their place, then renamed; checked when they are read."""
 
 import io
+import pickle
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -42,10 +44,19 @@ class WholeCheckpoints(TorchCheckpointIO):
 
 
 def save_whole(content: Any, path: Path) -> None:
-    """Write `torch.save`'s form of `content` to `path`, whole or not at all; raises `OSError` if that fails."""
+    """Write `torch.save`'s form of `content` to `path`, whole or not at all; raises `OSError` if that fails.
+
+    Raises:
+        UsageError: it holds what `read_checkpoint` would not read, such as the state of somebody's callback.
+    """
     # Into memory first: a full disk is then an ordinary OSError, not one inside torch's own writer.
     written = io.BytesIO()
     torch.save(content, written)
+    written.seek(0)
+    try:
+        torch.load(written, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise UsageError(f"{path}: not written; {_strange_content(error)}") from error
     with replacing(path) as temporary:
         temporary.write_bytes(written.getbuffer())
 
@@ -85,10 +96,19 @@ def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
             if damaged := archive.testzip():
                 raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise UsageError(f"{where}: {_strange_content(error)}") from error
     except Exception as error:  # a broken file can make both readers raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise UsageError(f"{where}: not a whole checkpoint ({reason})") from error
     return content
+
+
+def _strange_content(error: pickle.UnpicklingError) -> str:
+    """The reason for which torch reads no checkpoint with `weights_only`; its own text has several lines."""
+    name = re.search(r"GLOBAL ([\w.]+)", str(error))
+    content = "other objects" if name is None else f"an object of {name[1]}"
+    return f"a checkpoint holds tensors and plain values alone, and this one has {content}"
 
 
 def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = "") -> None:

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -79,3 +80,17 @@ def test_a_torn_file_is_refused_in_one_line(size: int, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"checkpoint=.*last\.ckpt: not a whole checkpoint") as refused:
         read_checkpoint(path, "checkpoint")
     assert "\n" not in str(refused.value)
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    """The checkpoint before stays, and the message is a plain line."""
+    path = save(tmp_path, "last.ckpt", 0)
+    strange = content(1) | {"callbacks": {"mine": {"count": np.int64(3)}}}
+    with pytest.raises(UsageError, match=r"last\.ckpt: not written; .* an object of numpy") as refused:
+        WholeCheckpoints().save_checkpoint(strange, path)
+    assert str(refused.value).isprintable()
+    assert read_checkpoint(path)["epoch"] == 0
+    torch.save(strange, path)
+    with pytest.raises(UsageError, match=r"checkpoint=.*last\.ckpt: a checkpoint holds tensors and plain") as refused:
+        read_checkpoint(path, "checkpoint")
+    assert str(refused.value).isprintable()
