@@ -4,6 +4,7 @@ import io
 import os
 import re
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +43,10 @@ def train_task(
     console = console or (Console() if writes else Console(file=io.StringIO()))
     title = f"hexlit train · {settings.name}"
     say = partial(console.print, soft_wrap=True, highlight=False, markup=False)
-    with Waiting(title, "loading PyTorch", status, console=console) as waiting:
+    with ExitStack() as stack:
+        for one in begun:
+            stack.callback(getattr(one, "close", lambda: None))
+        waiting = stack.enter_context(Waiting(title, "loading PyTorch", status, console=console))
         from hexlit.accelerate.profile import build_profile
 
         profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=options.trial)
@@ -54,6 +58,7 @@ def train_task(
 
         waiting.what = "setting up"
         task = resolve_name(entry.make)(settings, console, *begun)  # imports the task
+        stack.callback(task.close)
         tags = dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])
         options = replace(options, callbacks=[*options.callbacks, *_user_callbacks(settings)], tags=list(tags))
 

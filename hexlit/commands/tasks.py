@@ -27,7 +27,8 @@ class TaskEntry:
     """Makes the task: `make(settings, console)`, or `make(settings, console, begun)` with a `prelude`."""
     prelude: str | None = None
     """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a method `status()`, its
-    few words are shown meanwhile; a method `start(profile)` is called before the import of Lightning."""
+    few words are shown meanwhile; a method `start(profile)` is called before the import of Lightning, and a method
+    `close()` at the end, perhaps again after the task's own."""
     predict: str | None = None
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns text to print."""
     predict_text: str | None = None

@@ -5,13 +5,14 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import lightning as L
 import torch
 from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
+from lightning.pytorch.loggers import Logger
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
@@ -65,9 +66,17 @@ def run(
     origin = folder if ranks().writes else Path(config.resume or ".")
     checkpoint, first_epoch = resumed_checkpoint(config, task, origin, trial=options.trial)
     session = _Run(config, task, folder, profile, options, first_epoch)
-    session.set_up(display_from(first_epoch))
-    figures = session.fit(checkpoint)
-    return session.end(figures) if ranks().writes else {}
+    failed = True
+    try:
+        session.set_up(display_from(first_epoch))
+        figures = session.fit(checkpoint)
+        summary = session.end(figures) if ranks().writes else {}
+        failed = False
+    finally:
+        close_loggers(session.loggers, failed)
+    if summary:
+        session.show(summary)
+    return summary
 
 
 @dataclass
@@ -80,6 +89,7 @@ class _Run:
     profile: DeviceProfile
     options: RunOptions
     first_epoch: int
+    loggers: list[Logger] = field(default_factory=list, init=False)
 
     def set_up(self, display: RunDisplay) -> None:
         """Begin the clock, and make the task, the loggers and the Trainer, in this order."""
@@ -171,7 +181,6 @@ class _Run:
         """Train from `checkpoint` on, measure the result, and close what the task holds; returns summary entries."""
         task, trainer, clock = self.task, self.trainer, self.clock
         figures: dict[str, Any] = {"compile_seconds": None}
-        failed = True
         try:
             with self.usage.sampling(), self.display:
                 if self.first_epoch < self.config.trainer.max_epochs:
@@ -187,7 +196,6 @@ class _Run:
             if ranks().writes:
                 state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
                 figures |= {"optimizer_state_bytes": state_bytes, **task.finish()}
-            failed = False
         except (KeyboardInterrupt, SystemExit) as stop:
             if is_interruption(stop):
                 ending = ending_of(trainer, self.evaluation.target, self.stopping, self.first_epoch)
@@ -198,12 +206,10 @@ class _Run:
         finally:
             task.close()  # Lightning tears the data down only after a fit that ended well
             leave_ranks()
-            if failed:
-                close_loggers(self.loggers, failed)
         return figures
 
     def end(self, figures: Mapping[str, Any]) -> dict[str, Any]:
-        """Write and show the summary, and close the loggers."""
+        """Write the summary, and log it with the checkpoints."""
         config, task, evaluation, stopping = self.config, self.task, self.evaluation, self.stopping
         self.usage.warn_of_idling()
         ending = ending_of(self.trainer, evaluation.target, stopping)
@@ -235,10 +241,12 @@ class _Run:
             self.wandb.note_best(self.metrics.columns())
             self.wandb.tracked.note(summary=summary)
         self._track_files(best=stopping.summary())
-        close_loggers(self.loggers)
-        task.show_summary(summary)
-        self._show_ending(ending)
         return summary
+
+    def show(self, summary: Mapping[str, Any]) -> None:
+        """Show the summary and the reason for the end."""
+        self.task.show_summary(summary)
+        self._show_ending(summary["ending"])
 
     def _show_ending(self, ending: Mapping[str, Any], **facts: Any) -> None:
         """Show it with the latest figures of the evaluation, or of the validation of a task without evaluation."""

@@ -309,21 +309,20 @@ def test_resuming_a_run_that_ended_before_its_last_epoch_changes_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """More epochs alone change nothing; another budget or target does."""
-    if why == "it was proved":
-        monkeypatch.setattr("hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0})
     folder = tmp_path / "run"
-    assert main([*TINY, "trainer.max_epochs=5", *settings, f"hydra.run.dir={folder}"]) == 0
-    epochs, before = len(rows_of(folder / "metrics.csv")), contents(folder)
-    assert epochs < 4
-    capsys.readouterr()
-    for more in ([], ["trainer.max_epochs=4"]):
-        assert main([f"resume={folder}", *more]) == 0
-        said = " ".join(capsys.readouterr().out.split())
-        assert f"This run has ended after {epochs} of {4 if more else 5} epochs ({why}), with " in said
-        assert trains_on[0].partition("=")[0].partition(".")[0] in said.rpartition("(")[2]
-        assert contents(folder) == before
-    monkeypatch.undo()
-    monkeypatch.syspath_prepend(tmp_path)
+    with monkeypatch.context() as patched:
+        if why == "it was proved":
+            patched.setattr("hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0})
+        assert main([*TINY, "trainer.max_epochs=5", *settings, f"hydra.run.dir={folder}"]) == 0
+        epochs, before = len(rows_of(folder / "metrics.csv")), contents(folder)
+        assert epochs < 4
+        capsys.readouterr()
+        for more in ([], ["trainer.max_epochs=4"]):
+            assert main([f"resume={folder}", *more]) == 0
+            said = " ".join(capsys.readouterr().out.split())
+            assert f"This run has ended after {epochs} of {4 if more else 5} epochs ({why}), with " in said
+            assert trains_on[0].partition("=")[0].partition(".")[0] in said.rpartition("(")[2]
+            assert contents(folder) == before
     assert main([f"resume={folder}", "trainer.max_epochs=4", *trains_on]) == 0
     assert len(rows_of(folder / "metrics.csv")) > epochs
 
