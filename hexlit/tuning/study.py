@@ -65,12 +65,13 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
         storage.retry = retry  # from now on, as it has answered
     where = hidden_password(settings.storage) if settings.storage else str(plan.folder)
     exists = name in [study.study_name for study in storage.get_all_studies()]
+    unborn = resume and not exists and not any(plan.folder.glob("trial-*"))  # killed just before it made its study
     asked = f"sweep.{'resume' if resume else 'join'}=true"
     way = "sweep.resume=true to continue it" if settings.storage is None else "sweep.join=true to work on it too"
     taken = f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
     if exists and not (resume or join):
         raise UsageError(taken)
-    if not exists and (resume or join):
+    if not exists and (resume or join) and not unborn:
         raise UsageError(f"{asked}: there is no study {name} in {where}")
     parts: dict[str, Any] = {"study_name": name, "storage": storage, "sampler": sampler, "pruner": plan.pruner}
     if exists:
@@ -84,8 +85,9 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
             study = optuna.create_study(**parts, directions=settings.direction)
         except optuna.exceptions.DuplicatedStudyError:  # just now, by another process
             raise UsageError(taken) from None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        if study.metric_names is None:
             study.set_metric_names(plan.objectives)
     if TERMS not in study.user_attrs:
         study.set_user_attr(TERMS, plan.terms)
@@ -93,17 +95,14 @@ def create_study(plan: "Plan", sampler: "BaseSampler", retry: Retry) -> "Study":
 
 
 def _check_terms(study: "Study", terms: Mapping[str, str], asked: str) -> None:
-    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now.
-
-    Who resumes may change the search space.
-    """
+    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now."""
     resume = asked.startswith("sweep.resume")
     end = time.monotonic() + _BEGINNING
     while TERMS not in study.user_attrs and not resume and time.monotonic() < end:
         time.sleep(0.2)
     was = study.user_attrs.get(TERMS, terms if resume else {})
     for name in dict.fromkeys([*was, *terms]):
-        if was.get(name) != terms.get(name) and not (resume and name.startswith(SPACE)):
+        if was.get(name) != terms.get(name):
             message = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
             raise UsageError(f"{asked}: {message}; make them agree")
 

@@ -100,10 +100,9 @@ class SweepSession:
         if plan.judged.resume:
             # Unfinished files of a killed sweep. Trials of other launchers may have outlived it.
             remove_temporary(plan.folder, below=self._launcher == "basic")
-        self._study = self._open()
+        self._study = self._opened()
         self._attempts = Attempts(plan, self._study, self._config, self._make_launcher, self._stop)
         OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
-        self._save(finished=None)
         try:
             title = f"hexlit train --multirun · {plan.study_name}"
             with SweepDisplay(title, console=self._console) as self._display:
@@ -120,6 +119,19 @@ class SweepSession:
         show(sweep_page(document, together=True), self._console, rows=LEADING)
         track_sweep(self._config, plan.folder, document, group=plan.group, resumed=plan.judged.resume)
         return self._verdict()
+
+    def _opened(self) -> Study:
+        """The study; a new one is made after `sweep.json`, so that a sweep killed between them can be resumed."""
+        if not self._before:
+            self._save(finished=None)
+        try:
+            study = self._open()
+        except Exception:
+            if not self._before:  # refused: there is nothing to resume
+                (self._plan.folder / SWEEP_FILE).unlink()
+            raise
+        self._save(finished=None)
+        return study
 
     def _open(self) -> Study:
         plan, node = self._plan, self._plan.settings.sampler

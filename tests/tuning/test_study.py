@@ -55,8 +55,22 @@ def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> 
     told = r"sweep.join=true: the space of lr is FloatDistribution\(2\), but FloatDistribution\(1\) in the study s"
     with pytest.raises(UsageError, match=told):
         made(tmp_path, join=True, terms=space)
+    told = told.replace("join", "resume")
+    with pytest.raises(UsageError, match=told):
+        made(tmp_path, resume=True, terms=space)
+    with pytest.raises(UsageError, match=r"sweep.resume=true: the space of lr is None, but FloatDistribution\(1\)"):
+        made(tmp_path, resume=True, terms={"sweep.objective": "['score']"})
     with pytest.raises(UsageError, match="sweep.join=true: sweep.objective is None, but"):
         made(tmp_path, join=True, terms={})
+
+
+def test_a_resumed_sweep_makes_the_study_that_it_had_no_time_to_make(tmp_path: Path) -> None:
+    """But none in place of a study that is gone: its trials have left folders."""
+    assert made(tmp_path, resume=True).metric_names == ["strength.score"]
+    (tmp_path / "shared.journal").unlink()
+    (tmp_path / "trial-000").mkdir()
+    with pytest.raises(UsageError, match=r"sweep.resume=true: there is no study s in .*"):
+        made(tmp_path, resume=True)
 
 
 @pytest.mark.row("D3")

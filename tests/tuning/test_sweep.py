@@ -275,6 +275,46 @@ def test_a_sweep_does_not_go_on_as_another(place: Place) -> None:
     assert len(place.trials()) == 2
 
 
+DIES_BEGINNING = """
+import os, signal, sys
+import optuna
+from hexlit.cli import main
+
+def dies(*args, **kwargs):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+owner, name = {"study": (optuna, "create_study"), "names": (optuna.Study, "set_metric_names"),
+               "terms": (optuna.Study, "set_user_attr")}[sys.argv[1]]
+setattr(owner, name, dies)
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("call", ["study", "names", pytest.param("terms", marks=pytest.mark.slow)])
+def test_a_sweep_killed_while_it_makes_its_study_can_be_resumed(place: Place, call: str) -> None:
+    place.make_folders()
+    arguments = place.arguments(LR, "hydra.sweeper.n_trials=1")
+    killed = run_apart(DIES_BEGINNING, call, *arguments, folder=place.folder, environment=place.environment())
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    place.run(LR, "hydra.sweeper.n_trials=1", "sweep.resume=true")
+    assert states(place.trials()) == ["COMPLETE"]
+
+
+@pytest.mark.row("C10")
+def test_a_sweep_resumed_with_another_space_is_refused_before_a_trial_exists(place: Place) -> None:
+    """And stays as it is; one refused at its beginning leaves nothing that hinders the right command."""
+    place.run(LR, "hydra.sweeper.n_trials=1")
+    before = (place.sweep / "sweep.json").read_bytes()
+    for space in (["net.channels=8,16"], ["optimizer.lr=1e-3,1e-2"], [LR, "net.channels=8,16"]):
+        told = place.run(*space, "hydra.sweeper.n_trials=2", "sweep.resume=true", code=2).stderr
+        assert told.startswith("hexlit train: sweep.resume=true: the space of ")
+        assert len(told.splitlines()) == 1
+    assert (len(place.trials()), (place.sweep / "sweep.json").read_bytes()) == (1, before)
+    new = ["hydra.sweeper.storage=missing/study.db", LR, "hydra.sweep.dir=new", "hydra.sweeper.n_trials=1"]
+    place.run(*new, "sweep.join=true", "hydra.sweeper.study_name=s", code=2)
+    assert not (place.folder / "new" / "sweep.json").exists()
+
+
 @pytest.mark.row("D6")
 def test_trials_are_spread_over_devices(place: Place) -> None:
     place.run(LR, "hydra.sweeper.n_trials=6", "sweep.devices=[cuda:0,cuda:1]", seconds=0.1)
