@@ -1,4 +1,12 @@
-"""The one exception for impossible requests of the user."""
+"""The one exception for impossible requests of the user, and what tells an error of the user's own code from others."""
+
+import sysconfig
+import traceback
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+_INSTALLED = {"site-packages", "dist-packages"}
+_PYTHON = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
 
 
 def printable(text: str, instead: str = " ") -> str:
@@ -29,3 +37,22 @@ class UsageError(ValueError):
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython shows."""
         return [f"{type(self).__name__}: {self}"]
+
+
+def error_of_foreign_code(error: BaseException | None) -> BaseException | None:
+    """The first of `error` and its causes that came out of somebody's own code; None if there is none.
+
+    That is code outside hexlit, Python and the installed packages, such as a callback in the user's folder.
+    """
+    while error is not None:
+        if any(_is_foreign(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)):
+            return error
+        error = error.__cause__
+    return None
+
+
+def _is_foreign(file: str) -> bool:
+    path = Path(file)
+    if file.startswith("<") or not _INSTALLED.isdisjoint(path.parts):
+        return False
+    return not any(path.resolve().is_relative_to(folder) for folder in (_HERE, *_PYTHON))

@@ -38,22 +38,27 @@ def replacing(path: Path) -> Iterator[Path]:
     killed process has left for the same `path` goes, too.
 
     Raises:
-        OSError: `path` exists and is not a file: a folder, a pipe or a device, which no rename may replace.
+        OSError: the block's, which then names `path`; or `path` exists and is not a file: a folder, a pipe or a device,
+            which no rename may replace.
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "Is no regular file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_unfinished(path.absolute())
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    with temporary.open("wb") as held:
-        _lock(held)  # other processes leave it alone
-        try:
+    try:
+        with temporary.open("wb") as held:
+            _lock(held)  # other processes leave it alone
             yield temporary
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
             temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename in (None, str(temporary), temporary):  # that of a write on a full disk has no name
+            error.filename, error.filename2 = str(path), None
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @cache

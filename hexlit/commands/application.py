@@ -34,7 +34,7 @@ from hexlit.commands import composing, run_folder
 from hexlit.commands.composing import Composed
 from hexlit.commands.run_folder import Refused
 from hexlit.commands.typed_words import as_typed, first_unreadable, near_keys, unreadable, without_key
-from hexlit.errors import UsageError
+from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.interruption import is_interruption
 
 Schema = TypeVar("Schema")
@@ -43,7 +43,8 @@ Prepare = Callable[[Arguments], Arguments]
 """Rewrites the arguments before Hydra sees them; may raise `UsageError`."""
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
-_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_OF_THE_MACHINE = {*_FULL, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
 """Errors of the system that are no bugs of the program, even where they name no file."""
 
 
@@ -185,9 +186,11 @@ def _watched(task: Callable[[Composed], None]) -> Callable[[DictConfig], None]:
 
 
 def mistake_of_task(error: Exception) -> Exception | None:
-    """The user's mistake in `error` from a task; None for a bug."""
-    if isinstance(error, UsageError | MissingMandatoryValue | UnicodeError):
+    """The user's mistake in `error` from a task; None for a bug, of hexlit or of the user's own code."""
+    if isinstance(error, UsageError | MissingMandatoryValue):
         return error
+    if isinstance(error, UnicodeError):
+        return None if error_of_foreign_code(error) else error
     return machine_error(error) or _shared_memory_error(error)
 
 
@@ -206,6 +209,8 @@ def _shared_memory_error(error: BaseException | None) -> UsageError | None:
 
 def is_mistake(error: Exception) -> bool:
     """Whether an error outside the task, while composing, is the user's."""
+    if not isinstance(error, UsageError) and error_of_foreign_code(error) is not None:
+        return False
     if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError | YAMLError):
         return True
     # Hydra raises a plain ValueError on flags and on group=3, and other errors where it expects a name.
@@ -290,10 +295,23 @@ def _dotted(values: Any, prefix: str = "") -> Iterator[str]:
 
 
 def machine_error(error: BaseException | None) -> UsageError | None:
-    """The machine's error behind `error`, with its file or the folder of this command; None for a bug."""
+    """The machine's error behind `error`, with its file or the folder of this command; None for a bug.
+
+    A file that the user's own code does not find is a bug of that code.
+    """
     while error is not None:
-        if isinstance(error, OSError) and (error.filename is not None or error.errno in _OF_THE_MACHINE):
-            place = str(error.filename or run_folder.folder() or "this machine")
-            return UsageError(f"{place[:100]}: cannot be read or written ({error.strerror})")
+        if isinstance(error, OSError):
+            of_file = error.filename is not None and not error_of_foreign_code(error)
+            if of_file or error.errno in _OF_THE_MACHINE:
+                return UsageError(f"{_place_of(error)[:100]}: cannot be read or written ({error.strerror})")
         error = error.__cause__
     return None
+
+
+def _place_of(error: OSError) -> str:
+    """The file of `error`, else the folder of this command; `hexlit.files.replacing` names all other files."""
+    if error.filename is not None:
+        return str(error.filename)
+    if (folder := run_folder.folder()) is not None:
+        return str(folder)
+    return "standard output or a temporary file" if error.errno in _FULL else "this machine"

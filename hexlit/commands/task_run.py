@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
-from hexlit.errors import UsageError
+from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.tasks.run_config import RunConfig
 from hexlit.training.config import RunOptions
 
@@ -106,6 +106,7 @@ def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":
 
     Raises:
         UsageError: one has no class, or a class that is no callback of Lightning, or does not take its arguments.
+        Exception: one raises an error of its own.
     """
     import lightning as L
     from hydra.utils import get_class
@@ -123,6 +124,8 @@ def _user_callbacks(settings: RunConfig) -> "list[L.Callback]":
                 raise TypeError("must be a subclass of lightning.Callback")
             result.append(callback_class(**arguments))
         except Exception as error:
+            if (bug := error_of_foreign_code(error)) is not None:
+                raise bug from None
             raise UsageError(f"callbacks.{name}._target_={target}: {error.__cause__ or error}") from error
     return result
 

@@ -1,7 +1,6 @@
 """The checkpoints of a run on disk: written beside their place, then renamed; checked when they are read."""
 
 import io
-import pickle
 import re
 import zipfile
 from collections.abc import Callable, Mapping
@@ -55,8 +54,8 @@ def save_whole(content: Any, path: Path) -> None:
     written.seek(0)
     try:
         torch.load(written, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise UsageError(f"{path}: not written; {_strange_content(error)}") from error
+    except Exception as error:
+        raise UsageError(f"{path}: not written; {_why_unread(error)}") from error
     with replacing(path) as temporary:
         temporary.write_bytes(written.getbuffer())
 
@@ -96,17 +95,18 @@ def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:
             if damaged := archive.testzip():
                 raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise UsageError(f"{where}: {_strange_content(error)}") from error
     except Exception as error:  # a broken file can make both readers raise anything
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise UsageError(f"{where}: not a whole checkpoint ({reason})") from error
+        raise UsageError(f"{where}: {_why_unread(error)}") from error
     return content
 
 
-def _strange_content(error: pickle.UnpicklingError) -> str:
-    """The reason for which torch reads no checkpoint with `weights_only`; its own text has several lines."""
-    name = re.search(r"GLOBAL ([\w.]+)", str(error))
+def _why_unread(error: Exception) -> str:
+    """Why `error` came out of reading a checkpoint; torch's own text on `weights_only` has several lines."""
+    message = str(error)
+    if not message.startswith("Weights only load failed"):
+        first_line = message.partition("\n")[0]
+        return f"not a whole checkpoint ({first_line or type(error).__name__})"
+    name = re.search(r"GLOBAL ([\w.]+)", message)
     content = "other objects" if name is None else f"an object of {name[1]}"
     return f"a checkpoint holds tensors and plain values alone, and this one has {content}"
 

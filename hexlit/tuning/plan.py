@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from hexlit.accelerate.host import usable_cores
-from hexlit.errors import UsageError
+from hexlit.errors import UsageError, error_of_foreign_code
 from hexlit.files import read_json
 from hexlit.reporting.run_files import flat
 from hexlit.settings import RANGE, check_number
@@ -215,7 +215,9 @@ def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:
 
     try:
         return None if path is None else get_method(path)
-    except Exception as error:  # the import of foreign code may raise anything
+    except Exception as error:
+        if (bug := error_of_foreign_code(error)) is not None:  # its module raises
+            raise bug from None
         raise UsageError(f"hydra.sweeper.custom_search_space={path}: there is no such function") from error
 
 

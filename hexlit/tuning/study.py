@@ -36,6 +36,7 @@ TERMS = "terms"
 SPACE = "the space of "
 """Start of the terms that say what is searched."""
 WATCHER, RETRY_OF, INTERRUPTED, SURPLUS = "watcher", "retry_of", "interrupted", "surplus"
+OVERRIDES = "overrides"
 """Attributes of trials."""
 HEARTBEAT = 60.0
 """Seconds between two heartbeats of a trial's watcher."""
@@ -200,9 +201,24 @@ def interrupt(study: "Study", trial: Any) -> bool:
 
 
 def interrupt_abandoned(study: "Study") -> list["FrozenTrial"]:
-    """Record the running trials whose watcher is gone as interrupted, and return them."""
+    """Record the running trials whose watcher is gone as interrupted, and return them.
+
+    One that has no overrides yet is surplus, or never knew whether it is: nothing repeats it.
+    """
     running = [trial for trial in study.get_trials(deepcopy=False) if trial.state.name == "RUNNING"]
-    return [trial for trial in running if not is_watched(trial) and interrupt(study, trial)]
+    abandoned = [trial for trial in running if not is_watched(trial)]
+    for trial in abandoned:
+        if OVERRIDES not in trial.user_attrs:
+            with contextlib.suppress(UpdateFinishedTrialError):  # by another process
+                _end_as_surplus(study, trial._trial_id)
+    return [trial for trial in abandoned if OVERRIDES in trial.user_attrs and interrupt(study, trial)]
+
+
+def _end_as_surplus(study: "Study", trial_id: int) -> None:
+    from optuna.trial import TrialState
+
+    study._storage.set_trial_user_attr(trial_id, SURPLUS, True)
+    study._storage.set_trial_state_values(trial_id, TrialState.FAIL)
 
 
 def may_begin(trials: Sequence["FrozenTrial"], n_trials: int) -> bool:
@@ -232,10 +248,9 @@ def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trial
     if again is None:
         surplus = len(originals(earlier)) >= n_trials
     else:
-        surplus = any(one.user_attrs.get(RETRY_OF) == again.number for one in earlier)
+        surplus = any(one.user_attrs.get(RETRY_OF) == again.number and not is_surplus(one) for one in earlier)
     if surplus:
-        study._storage.set_trial_user_attr(trial_id, SURPLUS, True)
-        study._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+        _end_as_surplus(study, trial_id)
         return None
     try:
         trial = optuna.trial.Trial(study, trial_id)
@@ -249,7 +264,8 @@ def begin_trial(study: "Study", space: Mapping[str, "BaseDistribution"], n_trial
 
 def _to_repeat(trials: Sequence["FrozenTrial"]) -> list["FrozenTrial"]:
     """The interrupted trials that no trial repeats."""
-    done_again = {trial.user_attrs.get(RETRY_OF) for trial in trials if trial.state.name != "WAITING"}
+    begun = [trial for trial in trials if trial.state.name != "WAITING" and not is_surplus(trial)]
+    done_again = {trial.user_attrs.get(RETRY_OF) for trial in begun}
     return [trial for trial in trials if is_interrupted(trial) and trial.number not in done_again]
 
 

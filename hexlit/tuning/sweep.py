@@ -35,7 +35,7 @@ from hexlit.tuning.space import render
 from hexlit.tuning.storage import STORAGE_VARIABLE, Retry, StorageGoneError, hidden_password
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
-from hexlit.tuning.trial import first_line, named
+from hexlit.tuning.trial import first_line
 
 log = logging.getLogger(__name__)
 
@@ -212,13 +212,11 @@ class SweepSession:
         try:
             if plan.custom is not None:
                 plan.custom(self._config, trial)
-        except BaseException as error:  # foreign code may raise anything
+        except BaseException:  # foreign code may raise anything, and its traceback tells where
             studies.interrupt(self._study, trial)
-            if not isinstance(error, Exception):
-                raise
-            raise UsageError(f"hydra.sweeper.custom_search_space: {named(error)}") from error
+            raise
         lines = [*plan.overrides, *(render(name, value) for name, value in trial.params.items())]
-        trial.set_user_attr("overrides", lines)
+        trial.set_user_attr(studies.OVERRIDES, lines)
         return trial, [*plan.own_overrides, *lines]
 
     def _too_many_failed(self, done: list[FrozenTrial]) -> bool:

@@ -23,6 +23,18 @@ class WeightNorm(L.Callback):
         pl_module.log("mine.norm", norm)
 
 
+class Fails(L.Callback):
+    def __init__(self, what, at_once=False):
+        self.error = {"type": TypeError("mine"), "file": FileNotFoundError(2, "mine", "mine.txt")}[what]
+        if at_once:
+            raise self.error
+
+    def on_train_start(self, trainer, pl_module):
+        if isinstance(self.error, TypeError):
+            b"\\xff".decode()
+        raise self.error
+
+
 class Stops(EarlyStopping):
     def __init__(self):
         super().__init__("train.loss")
@@ -104,3 +116,20 @@ def test_a_mistake_is_one_line(overrides: list[str], message: str, capsys: pytes
     err = capsys.readouterr().err.splitlines()
     assert message in err[-1]
     assert not any("Traceback" in line for line in err)
+
+
+@pytest.mark.parametrize("more", [[], ["+callbacks.mine.at_once=true"]])
+@pytest.mark.parametrize("what", ["type", "file"])
+def test_a_bug_in_it_keeps_its_traceback(what: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    mine = ["+callbacks.mine._target_=my_callbacks.Fails", f"+callbacks.mine.what={what}"]
+    assert main([*TINY, "trainer.max_epochs=1", *mine, *more, "hydra.run.dir=run"]) == 1
+    err = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in err
+    assert "my_callbacks.py" in err
+
+
+def test_a_bug_in_its_module_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "my_broken_callbacks.py").write_text("value = {}['missing']")
+    mine = ["+callbacks.mine._target_=my_broken_callbacks.Mine"]
+    assert main([*TINY, "trainer.max_epochs=1", *mine, "hydra.run.dir=run"]) == 1
+    assert "KeyError: 'missing'" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from hexlit.commands import run_folder
 from hexlit.commands.application import machine_error, mistake_of_task
 from hexlit.commands.export import main as export
 from hexlit.errors import UsageError
+from hexlit.files import replacing
 from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.tables import EpochTable
 
@@ -24,6 +25,25 @@ def test_what_caused_another_error_is_told_and_a_bug_is_none() -> None:
     assert "No space left on device" in str(machine_error(outer))
     assert machine_error(RuntimeError("bug")) is None
     assert machine_error(OSError("bug")) is None
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone")
+def test_a_full_disk_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    """A write on a full disk raises an error without a name."""
+    path = tmp_path / "map.json"
+    with pytest.raises(OSError, match="No space left") as raised, replacing(path):
+        Path("/dev/full").write_bytes(b"content")
+    assert str(machine_error(raised.value)) == f"{path}: cannot be read or written (No space left on device)"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone")
+def test_a_full_disk_behind_standard_output_is_told_as_such() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "hexlit", "solve", "board=2"]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    told = "hexlit solve: standard output or a temporary file: cannot be read or written (No space left on device)\n"
+    assert (run.returncode, run.stderr) == (2, told)
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="Linux alone")

@@ -97,6 +97,7 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
     )
     first = study.begin_trial(one, space, 1)
     assert first is not None
+    first.set_user_attr("overrides", [])
     assert study.interrupt_abandoned(other) == [], "its process lives"
     assert not study.may_begin(one.get_trials(), 1)
     monkeypatch.setattr(study, "is_watched", lambda trial: False)
@@ -113,6 +114,45 @@ def test_an_abandoned_trial_is_repeated_once_and_what_is_surplus_counts_nowhere(
     assert not study.may_begin(other.get_trials(), 1)
     folder = make_sweep(tmp_path / "sweep", [], storage=address.format(tmp_path), study_name="s")
     assert [trial.number for trial in read_results(folder).trials] == [0, 1]
+
+
+@pytest.mark.row("F23")
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_process_that_dies_before_it_knows_that_its_trial_is_surplus_leaves_none_too_many(
+    repeats: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both processes begin the one trial that is missing, or its repeat, and one of them is killed in between."""
+
+    space = {"x": optuna.distributions.FloatDistribution(0, 1)}
+    one = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
+    other = optuna.load_study(study_name="s", storage=open_storage(None, tmp_path))
+    if repeats:
+        first = study.begin_trial(one, space, 1)
+        assert first is not None
+        study.interrupt(one, first)
+    seen, looks = other.get_trials(), []
+
+    def begin_late(deepcopy: bool) -> list[Any]:
+        looks.append(deepcopy)
+        return seen if len(looks) == 1 else one.get_trials()
+
+    def dies(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    done = study.begin_trial(one, space, 1)
+    assert done is not None
+    done.set_user_attr("overrides", [])
+    one.tell(done, 0.5)
+    with monkeypatch.context() as late:
+        late.setattr(other, "get_trials", begin_late)
+        late.setattr(other._storage, "set_trial_user_attr", dies)
+        with pytest.raises(KeyboardInterrupt):
+            study.begin_trial(other, space, 1)
+    assert len(one.get_trials()) == 2 + repeats
+    monkeypatch.setattr(study, "is_watched", lambda trial: False)
+    assert study.interrupt_abandoned(one) == []
+    assert not study.may_begin(one.get_trials(), 1)
+    assert [trial.value for trial in one.get_trials() if study.counts(trial)] == [0.5]
 
 
 @pytest.mark.row("F24")
