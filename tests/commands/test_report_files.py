@@ -152,7 +152,7 @@ def test_elo_to_perfect_play_is_drawn_beside_published_runs_on_the_same_boards()
 
 
 def test_runs_on_other_boards_share_no_axis() -> None:
-    metrics = {"epoch": ["0", "1"], "train.loss": ["2", "1"]}
+    metrics: dict[str, list[str]] = {"epoch": ["0", "1"], "train.loss": ["2", "1"]}
     files = [RunFiles(Path(), metrics=metrics, config={"board": board}) for board in (5, 7, 7)]
     charts = curves([ComparedRun(f"run {number}", one, None) for number, one in enumerate(files)])
     names = {one.title: [line.name for line in one.data.lines] for one in charts if isinstance(one.data, Chart)}
