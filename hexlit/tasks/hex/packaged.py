@@ -1,4 +1,4 @@
-"""Networks that come along with the package, by name: `hexlit:small`, `hexlit:medium` and `hexlit:large`.
+"""Networks that come along with the package, by name: `hexlit:small` and `hexlit:large`.
 
 This module imports no torch: commands ask it for names before anything is loaded.
 """

@@ -52,7 +52,7 @@ def test_a_packaged_network_loads_and_is_stored_in_float16(name: str) -> None:
 
 @pytest.mark.row("F20")
 def test_the_package_holds_the_networks_that_it_promises() -> None:
-    assert set(packaged_networks()) == {"hexlit:small", "hexlit:medium", "hexlit:large"}
+    assert set(packaged_networks()) == {"hexlit:small", "hexlit:large"}
 
 
 @pytest.mark.row("F20")
