@@ -42,7 +42,6 @@ ARROWS: dict[str, set[str]] = {
 FOR_ALL = {"errors", "files", "interruption", "locks", "output", "settings", "__init__"}
 """These import nothing of ours but one another."""
 WITHOUT_TORCH = ("hex", "search")
-BY_NAME = "hexlit.selfplay.exact_ends"  # serves the setting that asks for the truth
 LEARNING = ("selfplay", "tasks", "training", "nets", "search")  # what games and examples come from and go through
 TRUTH = {"hexlit.hex.solver", "hexlit.hex.openings", "hexlit.hex.truth", "hexlit.arena.positions"}
 TORCH = {"torch", "lightning", "torchmetrics", "pytorch_lightning"}
@@ -186,12 +185,12 @@ def reachable(room: str) -> set[str]:
     return found
 
 
-def reached_from(names: list[str], without: str = "") -> set[str]:
-    """The modules `names` and all that they import, by any number of steps, but for `without`."""
+def reached_from(names: list[str]) -> set[str]:
+    """The modules `names` and all that they import, by any number of steps."""
     found, waiting = set(names), list(names)
     while waiting:
         name = waiting.pop()
-        fresh = {target for target in imports(name, modules()[name]) if target in modules()} - found - {without}
+        fresh = {target for target in imports(name, modules()[name]) if target in modules()} - found
         found |= fresh
         waiting.extend(fresh)
     return found
@@ -281,11 +280,8 @@ def test_the_game_and_the_search_never_import_torch(room: str) -> None:
 
 @pytest.mark.parametrize("room", LEARNING)
 def test_no_truth_enters_what_learns(room: str) -> None:
-    """Solved positions and openings measure; no module of these rooms reaches them, by any number of imports.
-
-    The exception is one module, for a setting whose name says so.
-    """
-    reached = reached_from([name for name in modules() if room_of(name) == room and name != BY_NAME], without=BY_NAME)
+    """Solved positions and openings measure; no module of these rooms reaches them, by any number of imports."""
+    reached = reached_from([name for name in modules() if room_of(name) == room])
     assert reached & TRUTH == set()
     assert set(modules()) >= TRUTH  # under these names
 

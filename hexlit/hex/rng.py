@@ -16,7 +16,7 @@ _M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S11, _S27, _S30, _S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 _UNIT = 1.0 / (1 << 53)
 
-MOVE, OPENING, BUDGET, NOISE, RESIGN, PLAYOUT, SYMMETRY, GAMBLE = range(8)
+MOVE, OPENING, BUDGET, NOISE, RESIGN, PLAYOUT, SYMMETRY = range(7)
 """Purposes: what a draw decides. Different purposes of one (seed, game, ply) are independent."""
 
 

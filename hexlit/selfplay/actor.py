@@ -44,9 +44,6 @@ _MOVES = ("moves", "values", "simulations")
 _ARRAYS = (*_MOVES, "full")
 """Arrays of `GameArrays` in a snapshot, in addition to the policies, of which it has only those of full searches."""
 
-LARGEST_SOLVED = 8
-"""Rows of the largest board of `hexlit.hex.solver`, which is imported only for `selfplay.exact_ends`."""
-
 _FACTS = ("game_id", "winner", "opening", "network_version", "would_resign", "may_resign")
 """Fields of SLOT in a record."""
 
@@ -91,11 +88,6 @@ class GamesSettings:
     """Groups of the part's games that alternate: a call of the evaluator takes one of them, of `rows_of` games."""
     part: int = 0
     parts: int = 1
-
-    def __post_init__(self) -> None:
-        if (nodes := self.config.exact_ends) and (self.size > LARGEST_SOLVED or self.swap):
-            largest = f"boards of up to {LARGEST_SOLVED} rows without the swap rule"
-            raise UsageError(f"selfplay.exact_ends={nodes}: for {largest}")
 
     def of_part(self, snapshots: Sequence[Snapshot]) -> Snapshot:
         """The games in progress of this part, out of those of all parts of an earlier self-play.
@@ -215,11 +207,6 @@ class SelfPlay(Guarded):
         self._cache = empty_cache(settings.config.cache, actions)
         self._rows = rows_of(settings.games, parts, groups)
         self._groups = [self._group(_slice(slots_of(self.games, group, groups))) for group in range(groups)]
-        self._ends = None
-        if settings.config.exact_ends:
-            from hexlit.selfplay.exact_ends import ExactEnds
-
-            self._ends = ExactEnds(size, settings.config.exact_ends)
         for slot, game_id in enumerate(slots):
             self._start(slot, settings.first_game + game_id, 0)
 
@@ -319,7 +306,7 @@ class SelfPlay(Guarded):
             lambda first, last: advance_games(first, last, *arguments), len(group.tree.game), least=GAMES_A_THREAD
         )
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
-        return over + (self._ends.apply(self._state) if self._ends else 0), recalled
+        return over, recalled
 
     def _start(self, g: int, game_id: int, network_version: int) -> None:
         self._state.slot[g] = np.zeros((), SLOT)

@@ -47,15 +47,6 @@ class SelfPlayConfig(Settings, section="selfplay"):
     """Moves in a row that must look lost to a player before it resigns."""
     resign_off_share: float = number(0.1, "[0, 1]")
     """Share of games always played to the end. They measure how often a resignation would have been wrong."""
-
-    gamble_share: float = number(0.0, "[0, 1]")
-    """Chance at each move that a player who sees itself lost plays at random, once per game. A lost position stays lost
-    after any move. A position wrongly believed lost gets the replies that network and search overlook."""
-    gamble_value: float = number(0.5, "[0, 1]")
-    """A player sees itself lost if the searched value falls below minus this."""
-    exact_ends: int = number(0, "[0, inf)")
-    """Positions that the exact solver may judge to decide the result of a game, which then ends; 0: never. So the truth
-    enters what the network learns. For boards of up to 8 rows without the swap rule."""
     cache: int = number(65_536, "[0, inf)")
     """Answers of the network in the cache, which many leaves reuse while it does not change; 0 turns the cache off."""
     batch: int | None = number(None, "[1, inf)")

@@ -14,7 +14,7 @@ from hexlit.hex.frame import framed
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, kernel, uncounted_device_function, uncounted_kernel
 from hexlit.hex.playout import shuffle
-from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
+from hexlit.hex.rng import BUDGET, MOVE, NOISE, OPENING, RESIGN, key, uniform
 from hexlit.search.algorithm import leaves_draw_to_player, root_result
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import AnswerCache, Batch
@@ -42,8 +42,6 @@ class Rules(NamedTuple):
     resign_threshold: float
     resign_plies: int
     resign_off_share: float
-    gamble_share: float
-    gamble_value: float
 
 
 SLOT = np.dtype(
@@ -67,9 +65,6 @@ SLOT = np.dtype(
         # Moves in a row at which Black, White saw itself lost.
         ("black_lost", np.int16),
         ("white_lost", np.int16),
-        # Whether Black, White has gambled in this game.
-        ("black_gambled", np.bool_),
-        ("white_gambled", np.bool_),
     ],
     align=True,
 )
@@ -195,36 +190,6 @@ def sampled_action(policy: NDArray[np.float32], temperature: float, draw: float)
 
 
 @inline
-def may_gamble(games: GameArrays, g: int, colour: int) -> bool:
-    """Whether `colour` has not gambled in game `g` yet; from now on it has."""
-    slot = games.slot[g]
-    if colour > 0:
-        may = not slot.black_gambled
-        slot.black_gambled = True
-    else:
-        may = not slot.white_gambled
-        slot.white_gambled = True
-    return may
-
-
-@inline
-def gambled_action(tree: Tree, g: int, k: np.uint64) -> int:
-    """A legal action of the root, drawn uniformly by key `k`."""
-    legal = 0
-    for action in range(tree.root_policy.shape[1]):
-        legal += tree.root_policy[g, action] > 0.0
-    left = int(uniform(k, 1) * legal)
-    chosen = NONE
-    for action in range(tree.root_policy.shape[1]):
-        if tree.root_policy[g, action] > 0.0:
-            chosen = action
-            left -= 1
-            if left < 0:
-                break
-    return chosen
-
-
-@inline
 def looks_lost(games: GameArrays, g: int, value: float, colour: int, rules: Rules) -> bool:
     """Count the successive moves with a lost value for `colour`; True if it resigns now."""
     slot = games.slot[g]
@@ -254,10 +219,6 @@ def finish_move(
     value = root_value(tree, g, action)
     if leaves_draw_to_player(params) and temperature > 0.0:
         action = sampled_action(row, temperature, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
-    if rules.gamble_share > 0.0 and value < -rules.gamble_value:
-        k = key(rules.seed, slot.game_id, ply, GAMBLE)
-        if uniform(k, 0) < rules.gamble_share and may_gamble(games, g, colour):
-            action = gambled_action(tree, g, k)
     for a in range(row.size):
         games.policies[g, ply, framed(a, colour, table)] = row[a]
     games.values[g, ply] = value

@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.errors import UsageError
-from hexlit.hex.board import GameBoard
 from hexlit.hex.jit import restored_threads, use_threads
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.solver import ExactSolver
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.selfplay.actor import GamesSettings, SelfPlay, SelfPlayCounts
@@ -248,26 +245,6 @@ def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
     assert (counts.unresigned, counts.false_resigns) == (len(off), won_after_all)
 
 
-@pytest.mark.row("G5")
-def test_games_end_exactly_where_the_solver_decides_them() -> None:
-    """Each of these has a target; results are those of perfect play, and do not depend on the games beside it."""
-    exact = replace(PLAY, exact_ends=500, resign_threshold=1.0)
-    games, solver = play(config=exact), ExactSolver(4)
-    for record in games.values():
-        board = GameBoard(4, moves=record.moves.tolist())
-        if record.ending is Ending.RESIGNED:
-            assert len(record.policy_plies) > 0
-            assert solver.solve(board.cells, board.to_move).winner == record.winner
-    endings = Counter(record.ending for record in games.values())
-    assert endings[Ending.RESIGNED] > 0.5 * len(games)
-    plain = play(config=replace(exact, exact_ends=0)).values()
-    assert len(games) > 1.5 * len(plain)  # for as many positions
-    alone = play(config=exact, games=4, groups=2)
-    assert all(same(alone[number], games[number]) for number in alone.keys() & games.keys())
-    with pytest.raises(UsageError, match="exact_ends=500: for boards of up to 8 rows without the swap rule"):
-        play(config=exact, size=4, swap=True)
-
-
 def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
     return SelfPlayConfig(
         full_share=1.0,
@@ -277,22 +254,6 @@ def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
         temperature_halflife=halflife,
         resign_threshold=1.0,
     )
-
-
-@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
-def test_only_a_player_that_sees_itself_lost_gambles_once_and_on_any_legal_move(search: SearchConfig) -> None:
-    gambling = replace(greedy(0.0), gamble_share=1.0, gamble_value=0.6)
-    calm = play(BlackIsHappy(0.9), config=greedy(0.0), search=search)
-    bold = play(BlackIsHappy(0.9), config=gambling, search=search, positions=400)
-    (best,) = {tuple(record.moves.tolist()) for record in calm.values()}
-    assert {record.moves[0] for record in bold.values()} == {best[0]}
-    lines = {tuple(record.moves[1:4].tolist()) for record in bold.values()}
-    assert 8 < len({first for first, *_ in lines}) == len(lines), "it gambles once, and then plays its best"
-    assert all(len({best[0], *line}) == 1 + len(line) for line in lines), "a stone stood there"
-    # A value that never falls so low, or a share of 0, changes no move.
-    for kind in (replace(gambling, gamble_value=1.0), replace(gambling, gamble_share=0.0)):
-        again = play(BlackIsHappy(0.9), config=kind, search=search)
-        assert {tuple(record.moves.tolist()) for record in again.values()} == {best}
 
 
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
