@@ -173,13 +173,13 @@ def solve_openings(settings: SolveConfig) -> None:
     """Solve every first move of Black, and print the map."""
     from hexlit.commands.kernels import compile_solver
     from hexlit.hex.notation import format_cell
-    from hexlit.hex.solver.first_moves import MAP, FirstMoves
+    from hexlit.hex.solver.first_moves import FirstMoves, has_openings
     from hexlit.reporting.board import draw_openings
     from hexlit.reporting.screen import work_bar
 
     name = settings.resume or settings.output
     folder = Path(name).expanduser() if name else None
-    if folder and bool(settings.resume) != (folder / MAP).exists():
+    if folder and bool(settings.resume) != has_openings(folder):
         right = "no openings yet: output=" if settings.resume else "openings: resume="
         raise UsageError(f"{folder} has {right}{folder}")
     first = FirstMoves(new_solver(settings.board, settings), folder)

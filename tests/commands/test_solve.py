@@ -1,8 +1,10 @@
 """`hexlit solve`: what goes in is checked, what comes out is the solver's answer as text or JSON."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hexlit.cli import main
@@ -63,12 +65,79 @@ def test_all_openings_are_kept_in_a_folder_and_drawn(capsys: pytest.CaptureFixtu
     assert again["openings"] == "LLLW/LLWL/LWLL/WLLL"
 
 
+@pytest.fixture
+def five(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of solved openings, with a table of positions."""
+    assert main(["solve", "board=5", "openings=true", "output=five", "threads=1"]) == 0
+    assert len(np.load("five/table.npy")) > 1
+    return Path("five")
+
+
+@pytest.mark.parametrize("lost", ["openings.json", "table.npy"])
+def test_openings_go_on_from_either_file(lost: str, five: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A process may be killed between writing the two."""
+    before = json.loads((five / "openings.json").read_text())
+    (five / lost).unlink()
+    capsys.readouterr()
+    assert main(["solve", "board=5", "openings=true", "output=five"]) == 2
+    assert "five has openings: resume=five" in capsys.readouterr().err
+    assert main(["solve", "board=5", "openings=true", "resume=five", "json=true", "threads=1"]) == 0
+    after = json.loads(capsys.readouterr().out)
+    assert after["openings"] == before["openings"]
+    assert after["nodes"] <= before["nodes"]
+
+
+def test_a_table_of_another_board_is_refused(five: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (five / "openings.json").unlink()
+    for size in (4, 6):
+        capsys.readouterr()
+        assert main(["solve", f"board={size}", "openings=true", "resume=five"]) == 2
+        error = capsys.readouterr().err
+        assert f"five: its openings cannot be read (a table of a board of 5, not of {size})" in error
+    table = np.load(five / "table.npy")
+    np.save(five / "table.npy", table[1:])  # as hexlit 0.2 has left it
+    assert main(["solve", "board=5", "openings=true", "resume=five"]) == 2
+    assert "without openings.json nothing says for which board table.npy is" in capsys.readouterr().err
+
+
+def test_a_forged_table_is_one_line(five: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = five / "table.npy"
+    whole = table.read_bytes()
+    value = bytearray(whole)
+    value[-48 + 16] ^= 4  # in the numbers of the last row
+    forged = [b"", whole[:-1], whole[:100], whole[:5], b"PK\x03\x04" + whole[4:], b"x" * 300, bytes(value)]
+    forged += [whole.replace(b"6)", b"5)"), whole.replace(b"<u8", b"<f8"), whole.replace(b"<u8", b"|O8")]
+    forged += [re.sub(rb"\(\d+, 6\)", b"(99999999999, 6)", whole, count=1)]
+    for content in forged:
+        table.write_bytes(content)
+        capsys.readouterr()
+        assert main(["solve", "board=5", "openings=true", "resume=five"]) == 2
+        error = capsys.readouterr().err
+        assert "five: its openings cannot be read" in error
+        assert error.count("\n") == 1
+
+
+def test_a_forged_map_is_one_line(five: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = five / "openings.json"
+    whole = json.loads(path.read_text())
+    forged = ["", "[" * 100_000, "3", "null", "{}"]
+    for key in ("board", "openings", "nodes", "seconds"):
+        forged += [json.dumps(whole | {key: value}) for value in (None, "x", [], {}, float("inf"), -1)]
+        forged += [json.dumps({name: value for name, value in whole.items() if name != key})]
+    for content in forged:
+        path.write_text(content)
+        capsys.readouterr()
+        assert main(["solve", "board=5", "openings=true", "resume=five", "json=true"]) in (0, 2), content[:99]
+        error = capsys.readouterr().err
+        assert not error or ("five: its openings cannot be read" in error and error.count("\n") == 1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         ("openings=true output=four", "four has openings: resume=four"),
         ("openings=true resume=none", "none has no openings yet: output=none"),
-        ("board=5 openings=true resume=four", "four holds the openings of a board of 4, not of 5"),
+        ("board=5 openings=true resume=four", "four: its openings cannot be read (a board of 4, not of 5)"),
         ("openings=true resume=broken", "broken: its openings cannot be read"),
         ("openings=true moves=a1", "openings=true: the empty board"),
         ("output=four", "output=: the folder of openings=true"),

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,9 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.hex.geometry import WHITE
+from hexlit.hex.solver.bitboard import Words
 from hexlit.hex.solver.solver import ExactSolver, UnsolvedError
+from hexlit.hex.solver.table import COLUMNS
 
 MAP, PROOFS = "openings.json", "table.npy"
 _FIRST_NODES, _MORE = 250_000, 4
@@ -29,7 +32,8 @@ class FirstMoves:
 
     Args:
         solver: searches, and remembers.
-        folder: where the map (`openings.json`) and the costly part of the table are kept; what it has is continued.
+        folder: where the map (`openings.json`) and the costly part of the table are kept; what it has is continued. A
+            process killed between the two leaves one of them, which is enough.
 
     Raises:
         UsageError: the folder is of another board, or cannot be read.
@@ -44,7 +48,7 @@ class FirstMoves:
         self.save_after = 40.0
         """Seconds between two saves."""
         self._saved = time.monotonic()
-        if folder is not None and (folder / MAP).exists():
+        if folder is not None:
             self._load(folder)
 
     def solve(self) -> Iterator[int]:
@@ -94,21 +98,43 @@ class FirstMoves:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             with replacing(self.folder / PROOFS) as temporary, temporary.open("wb") as file:
-                np.save(file, self.solver.remembered(_DEAR))
+                np.save(file, np.vstack([self._head(), self.solver.remembered(_DEAR)]))
             with replacing(self.folder / MAP) as temporary:
                 temporary.write_text(json.dumps(self.as_json()), encoding="utf-8")
         self._saved = time.monotonic()
 
     def _load(self, folder: Path) -> None:
         try:
-            kept = json.loads((folder / MAP).read_text(encoding="utf-8"))
-            size, letters = kept["board"], kept["openings"].replace("/", "")
-            self.nodes, self.seconds = int(kept["nodes"]), float(kept["seconds"])
-            values = [_VALUES[letter] for letter in letters]
-            table = np.load(folder / PROOFS, allow_pickle=False)
-        except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise UsageError(f"{folder}: its openings cannot be read ({problem})") from problem
-        if size != self.solver.size or len(values) != self.values.size:
-            raise UsageError(f"{folder} holds the openings of a board of {size}, not of {self.solver.size}")
+            if (folder / MAP).exists():
+                self._load_map(json.loads((folder / MAP).read_text(encoding="utf-8")))
+            if (folder / PROOFS).exists():
+                # Mapped first, because a damaged head may name any size.
+                table = np.array(np.lib.format.open_memmap(folder / PROOFS, mode="r"))
+                self._check_head(table, known=(folder / MAP).exists())
+                self.solver.remember(table)
+        except (OSError, RecursionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise UsageError(f"{folder}: its openings cannot be read ({error})") from error
+
+    def _head(self) -> Words:
+        """The first row of the kept table: the rows of the board, and otherwise as one that is not in use."""
+        return np.array([[self.solver.size] + [0] * (COLUMNS - 1)], np.uint64)
+
+    def _check_head(self, table: Words, known: bool) -> None:
+        """Refuse a table of another board. One of hexlit 0.2 has no head: a map must have made the board `known`."""
+        if len(table) and not table[0, 1:].any():
+            if table[0, 0] != self.solver.size:
+                raise UsageError(f"a table of a board of {table[0, 0]}, not of {self.solver.size}")
+        elif not known:
+            raise UsageError(f"without {MAP} nothing says for which board {PROOFS} is")
+
+    def _load_map(self, kept: dict[str, Any]) -> None:
+        values = [_VALUES[letter] for letter in kept["openings"].replace("/", "")]
+        self.nodes, self.seconds = int(kept["nodes"]), float(kept["seconds"])
+        if kept["board"] != self.solver.size or len(values) != self.values.size:
+            raise UsageError(f"a board of {kept['board']}, not of {self.solver.size}")
         self.values[:] = values
-        self.solver.remember(table)
+
+
+def has_openings(folder: Path) -> bool:
+    """Whether a process has kept openings in `folder`."""
+    return (folder / MAP).exists() or (folder / PROOFS).exists()

@@ -10,9 +10,20 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.jit import over_slices
-from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, lowest, pack, transpose, unpack
+from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, Words, flood, full_board, lowest, pack, transpose, unpack
 from hexlit.hex.solver.proof import EVERYTHING, NO_PLY, Ingredients, Work, known_moves, new_works, prove, store_prior
-from hexlit.hex.solver.table import COLUMNS, LOST, UNSOLVED, WON, Knowledge, ProofTable, copy, dearest, new_table
+from hexlit.hex.solver.table import (
+    COLUMNS,
+    LOST,
+    UNSOLVED,
+    WON,
+    Knowledge,
+    ProofTable,
+    copy,
+    dearest,
+    new_table,
+    positions_in,
+)
 from hexlit.locks import Guarded, in_turn
 from hexlit.settings import check_numbers
 
@@ -171,9 +182,17 @@ class ExactSolver(Guarded):
 
     @in_turn
     def remember(self, rows: Words) -> None:
-        """Take over rows of another solver's table for boards of this size."""
+        """Take over rows of another solver's table for boards of this size.
+
+        Raises:
+            UsageError: they are no such rows. A changed bit shows as a position that does not fit the board, if it is
+                not one of a stone.
+        """
         if rows.ndim != 2 or rows.shape[1] != COLUMNS or rows.dtype != np.uint64:
             raise UsageError(f"a table of shape {rows.shape} and type {rows.dtype}: not one of this solver")
+        own, opp = positions_in(rows)
+        if (own & opp).any() or ((own | opp) & ~full_board(self.size)).any():
+            raise UsageError(f"a table that is damaged, or of a board of more than {self.size} rows")
         self._grow(ProofTable(rows, np.zeros((1, 1, 2), np.uint64)), len(rows))
         self._stored += len(rows)
 

@@ -239,6 +239,13 @@ def copy(table: ProofTable, larger: ProofTable) -> None:
                 to[0, 0], to[0, 1] = carrier, sealed
 
 
+def positions_in(rows: Words) -> tuple[Words, Words]:
+    """Stones of the mover and of the other side in rows of a table that are in use, `[n]` each."""
+    used = rows[rows[:, _VALUE] != ZERO]
+    seals = used[:, _VALUE] * _HASH_A ^ used[:, _CELLS] * _HASH_B ^ used[:, _PROOF]
+    return used[:, _OWN] ^ seals, used[:, _OPP] ^ seals
+
+
 def dearest(table: ProofTable, least: int) -> Words:
     """The rows of the positions that cost at least `least` nodes, uint64 `[n, 6]`."""
     return table.positions[table.positions[:, _COST] >= least]
