@@ -138,7 +138,7 @@ class NetworkEvaluator(Guarded):
 
         Raises:
             RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
-            ValueError: the plain network's own answers are not finite.
+            UsageError: the plain network's own answers are not finite.
         """
         forward = self._make_forward(net, self.backend, self.batch)
         with torch.inference_mode():
@@ -148,7 +148,7 @@ class NetworkEvaluator(Guarded):
         count = min(CHECKED_POSITIONS, self.batch)
         probabilities, values = plain_answers(net, planes[:count], self.actions)
         if not (np.isfinite(probabilities).all() and np.isfinite(values).all()):
-            raise ValueError("the network's answers are not finite: its weights have diverged")
+            raise UsageError("the network answers with NaN or infinity: its weights have diverged")
         # NaN wins
         difference = np.maximum(np.abs(policy[:count] - probabilities).max(), np.abs(value[:count] - values).max())
         allowed = TOLERANCE[self.dtype]

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import socket
 import threading
 import webbrowser
@@ -63,6 +64,7 @@ def serve(
         server_header=False,
     )
     server = uvicorn.Server(config)
+    logging.getLogger("uvicorn.error").addFilter(_without_traceback)
 
     def after_start() -> None:
         if shared.settings.open:
@@ -93,6 +95,13 @@ SECONDS_TO_DRAIN = 0.05
 
 TRY_LATER, FOREIGN = 1013, 1008
 """Codes that close a WebSocket (RFC 6455)."""
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Leave a line of a text that is no UTF-8: the server has closed that connection, and goes on."""
+    if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
+        record.exc_info = None
+    return True
 
 
 def make_app(shared: Shared) -> FastAPI:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
@@ -18,7 +20,7 @@ from hexlit.commands.play import PlayConfig
 from hexlit.commands.play_players import shared_by_all
 from hexlit.hex.board import GameBoard
 from hexlit.tasks.hex import packaged
-from hexlit.web.server import MOST_WAITING, make_app
+from hexlit.web.server import MOST_WAITING, listen, make_app, serve
 from tests.web.pages import HOST, NOWHERE, client, game, opened
 
 
@@ -71,6 +73,54 @@ def test_a_thousand_malformed_messages() -> None:
         page.socket.send_bytes(bytes([0xFF, 0xFE, 0x00]))
         assert page.socket.receive_json()["type"] == "error"
         assert page.ask("hello")["type"] == "hello"
+
+
+def frame(kind: int, content: bytes) -> bytes:
+    """A frame of a WebSocket from a browser, with a mask of zeros."""
+    return bytes([0x80 | kind, 0x80 | len(content)]) + bytes(4) + content
+
+
+def handshake(page: socket.socket) -> None:
+    page.settimeout(30)
+    page.sendall(
+        b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    assert b"101 Switching Protocols" in page.recv(4096)
+
+
+def test_a_text_that_is_no_utf_8_ends_that_connection_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    servers = []
+
+    class Kept(uvicorn.Server):
+        def __init__(self, config: uvicorn.Config) -> None:
+            super().__init__(config)
+            servers.append(self)
+
+    monkeypatch.setattr(uvicorn, "Server", Kept)
+    settings = PlayConfig(port=0, open=False)
+    listening, begun = listen(settings), threading.Event()
+    shared = shared_by_all(settings)
+    thread = threading.Thread(target=serve, args=(shared, listening, begun.set))
+    thread.start()
+    try:
+        assert begun.wait(30)
+        with socket.create_connection(listening.getsockname()) as page:
+            handshake(page)
+            page.sendall(frame(1, b"\xff\xfe"))
+            assert page.recv(4096)[:1] == b"\x88"  # the server closes
+        with socket.create_connection(listening.getsockname()) as page:
+            handshake(page)
+            page.sendall(frame(1, b'{"id":1,"do":"hello"}'))
+            assert b"hello" in page.recv(4096)
+    finally:
+        servers[0].should_exit = True
+        thread.join(30)
+    error = capfd.readouterr().err
+    assert "Invalid UTF-8 sequence received from client" in error
+    assert "Traceback" not in error
 
 
 @pytest.mark.row("F17")

@@ -21,6 +21,8 @@ from hexlit.files import replacing
 from hexlit.nets.config import BLOCKS, saved_config
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import HexNet, refuse_other_shapes, saved_net
+from hexlit.search.config import BOARDS
+from hexlit.settings import check_numbers
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
 from hexlit.tasks.supervised import load_trained
 from hexlit.training.checkpoints import checkpoint_file
@@ -39,6 +41,9 @@ class LoadedNetwork:
     net: HexNet
     size: int
     swap: bool
+
+    def __post_init__(self) -> None:
+        check_numbers(BOARDS, size=self.size)
 
 
 def network_file(where: str | Path, key: str = "checkpoint") -> Path:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
+from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.onnx_export import inputs_file, write_onnx
 from hexlit.tasks.hex.checkpoint import FORMAT, load_network, network_file, write_safetensors
 from hexlit.tasks.hex.packaged import fitting_network, packaged_networks
@@ -127,3 +131,40 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> Non
     for wrong in (net, {"format": FORMAT}, *({**net, "net": text} for text in ("{}", '{"os": 1}', "[", "[]"))):
         save_file({"x": torch.zeros(2)}, path, wrong)
         refused("not a network of hexlit")
+
+
+@pytest.mark.parametrize("key", ["size", "swap", "net"])
+def test_a_checkpoint_of_forged_settings_is_refused_in_one_line(key: str, tmp_path: Path) -> None:
+    net, path = trained_like(), tmp_path / "net.ckpt"
+    state = {f"net.{name}": tensor for name, tensor in net.state_dict().items()}
+    settings = {"net": asdict(net.config), "size": 5, "swap": False}
+
+    def write(forged: dict[str, Any]) -> None:
+        torch.save({"hyper_parameters": forged, "state_dict": state}, path)
+
+    write(settings)
+    assert load_network(path).size == 5
+    values: list[object] = [None, "x", [], {}, -1, float("inf"), float("nan"), 10**30]
+    forged = [settings | {key: value} for value in values]
+    forged += [settings | {"net": settings["net"] | {name: value}} for name in settings["net"] for value in values]
+    for one in forged:
+        write(one)
+        try:
+            load_network(path)
+        except UsageError as error:
+            assert str(error).startswith(f"checkpoint={path}: ")  # noqa: PT017
+            assert "\n" not in str(error)  # noqa: PT017
+    for size in (float("inf"), float("nan"), 0, 1, 20, "x"):
+        write(settings | {"size": size})
+        with pytest.raises(UsageError, match="not a checkpoint of a Hex network"):
+            load_network(path)
+
+
+def test_a_network_of_diverged_weights_is_refused_in_one_line(tmp_path: Path) -> None:
+    net = trained_like()
+    torch.nn.init.constant_(next(net.parameters()), float("nan"))
+    write_safetensors(net, tmp_path / "net.safetensors", size=5, swap=False)
+    loaded = load_network(tmp_path / "net.safetensors")
+    profile = build_profile(AcceleratorConfig(device="cpu"))
+    with pytest.raises(UsageError, match="the network answers with NaN or infinity: its weights have diverged"):
+        NetworkEvaluator(loaded.net, size=5, swap=False, batch=2, profile=profile)
