@@ -22,6 +22,8 @@ from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
 from hexlit.hex.records.sgf import write_sgf
 
 COLUMNS = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
+REPEATED = ("pair", "first", "second", "games")
+"""Columns of the file of repeated pairs: number of the opening, both players, and how many of the games are known."""
 WINNERS = {"black": 1, "white": -1}
 
 
@@ -30,6 +32,8 @@ class GameLog:
 
     Attributes:
         pairs: by the names of the first and the second player, then by the number of the opening.
+        repeated: pairs that were dropped, in the same way: how many of their games had been played before. They stand
+            in a file of their own, so that a resumed match does not play them again.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -43,13 +47,10 @@ class GameLog:
         self.path = path
         self.size = size
         self.pairs: dict[tuple[str, str], dict[int, Pair]] = {}
-        whole, _, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
-        try:
-            rows = list(csv.reader(io.StringIO(whole.decode("utf-8", errors="replace"), newline="")))
-        except csv.Error as error:
-            raise UsageError(f"{path}: not the games of a match ({error})") from error
-        if rows and tuple(rows[0]) != COLUMNS:
-            raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(COLUMNS)})")
+        self.repeated: dict[tuple[str, str], dict[int, int]] = {}
+        self._repeated_path = path.with_suffix(".repeated.csv")
+        self._read_repeated()
+        rows, torn = _whole_rows(path, COLUMNS)
         games = [self._read(row, number) for number, row in enumerate(rows[1:], start=2)]
         for pair in zip(games[0::2], games[1::2], strict=False):
             self._keep(pair)
@@ -60,10 +61,14 @@ class GameLog:
     def append(self, pair: Pair) -> None:
         """Keep `pair`; it is on disk when this returns."""
         self._keep(pair)
-        with self.path.open("a", encoding="utf-8", newline="") as file:
-            file.write(_as_text(self._rows(pair)))
-            file.flush()
-            os.fsync(file.fileno())
+        _append(self.path, self._rows(pair))
+
+    def drop(self, pair: Pair, games: int) -> None:
+        """Remember that `games` of `pair` had been played before; it is on disk when this returns."""
+        first, second, number = pair[0].black, pair[0].white, pair[0].pair
+        self.repeated.setdefault((first, second), {})[number] = games
+        rows = [(number, first, second, games)]
+        _append(self._repeated_path, rows if self._repeated_path.exists() else [REPEATED, *rows])
 
     def counts(self, first: str, second: str, *, forfeited: bool = True) -> PairCounts:
         """Numbers of pairs with none, one and both games won by `first`; pairs with a forfeit only if `forfeited`."""
@@ -81,6 +86,18 @@ class GameLog:
     def _keep(self, pair: Pair) -> None:
         self.pairs.setdefault((pair[0].black, pair[0].white), {})[pair[0].pair] = pair
 
+    def _read_repeated(self) -> None:
+        """Read the repeated pairs; a torn row is dropped, from the file too."""
+        rows, torn = _whole_rows(self._repeated_path, REPEATED)
+        for line, row in enumerate(rows[1:], start=2):
+            try:
+                number, first, second, games = row
+                self.repeated.setdefault((first, second), {})[int(number)] = int(games)
+            except ValueError as error:
+                raise UsageError(f"{self._repeated_path}, line {line}: not a repeated pair of a match") from error
+        if torn or (not rows and self._repeated_path.exists()):
+            write_text_atomic(self._repeated_path, _as_text([REPEATED, *rows[1:]]))
+
     def _rows(self, pair: Pair) -> list[Sequence[object]]:
         rows: list[Sequence[object]] = []
         for game in pair:
@@ -96,6 +113,30 @@ class GameLog:
             return ArenaGame(int(pair), black, white, int(opening), cells, WINNERS[winner], Ending(ending), note)
         except (ValueError, KeyError) as error:
             raise UsageError(f"{self.path}, line {line}: not a game of a {self.size}x{self.size} match") from error
+
+
+def _whole_rows(path: Path, columns: Sequence[str]) -> tuple[list[list[str]], bool]:
+    """The rows of a table that a kill may have torn, and whether it did; no rows without a file.
+
+    Raises:
+        UsageError: the file holds something else.
+    """
+    whole, _, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+    try:
+        rows = list(csv.reader(io.StringIO(whole.decode("utf-8", errors="replace"), newline="")))
+    except csv.Error as error:
+        raise UsageError(f"{path}: not the games of a match ({error})") from error
+    if rows and rows[0] != list(columns):
+        raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(columns)})")
+    return rows, bool(torn)
+
+
+def _append(path: Path, rows: Sequence[Sequence[object]]) -> None:
+    """Append `rows`; they are on disk when this returns."""
+    with path.open("a", encoding="utf-8", newline="") as file:
+        file.write(_as_text(rows))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _as_text(rows: Sequence[Sequence[object]]) -> str:
@@ -134,7 +175,6 @@ class Tournament:
 
     Attributes:
         pairings: names of the players who meet.
-        repeated: games dropped with the other one of their pair, because the same players had played them before.
     """
 
     worker: MatchWorker
@@ -151,8 +191,13 @@ class Tournament:
 
     def __post_init__(self) -> None:
         self.pairings = pairings([contestant.name for contestant in self.worker.contestants], self.mode)
-        self.repeated = 0
         self._seen = {_key(game, self.log.size) for game in self.log.games}
+
+    @property
+    def repeated(self) -> int:
+        """Games that were dropped with the other one of their pair, as the same players had played them before."""
+        dropped = [self.log.repeated.get(pairing, {}) for pairing in self.pairings]
+        return sum(sum(games.values()) for games in dropped)
 
     @property
     def games(self) -> int:
@@ -169,9 +214,13 @@ class Tournament:
             parts = [part for block in blocks for part in block.cut(self.worker.at_once)]
             for pairs in map(self.worker.play, blocks) if elsewhere is None else elsewhere(parts):
                 for pair in pairs:
-                    if self._is_new(pair):
+                    keys = {_key(game, self.log.size) for game in pair}
+                    if known := len(keys & self._seen):
+                        self.log.drop(pair, known)
+                    else:
                         self.log.append(pair)
                         played(pair)
+                    self._seen |= keys
 
     def _stages(self) -> Iterator[list[Block]]:
         """The missing games, as lists of blocks that are independent of each other's results."""
@@ -190,15 +239,8 @@ class Tournament:
                     yield [block]
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
-        known = self.log.pairs.get(pairing, {})
+        known = self.log.pairs.get(pairing, {}).keys() | self.log.repeated.get(pairing, {}).keys()
         return Block(*pairing, {number: self.openings[number] for number in numbers if number not in known})
-
-    def _is_new(self, pair: Pair) -> bool:
-        keys = {_key(game, self.log.size) for game in pair}
-        self.repeated += len(keys & self._seen)
-        new = not keys & self._seen
-        self._seen |= keys
-        return new
 
 
 def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.arena.matches import ArenaGame, MatchWorker, Pair
+from hexlit.arena.matches import ArenaGame, Block, MatchWorker, Pair
 from hexlit.arena.tournament import COLUMNS, GameLog, Tournament, as_collection, pairings, standings
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
@@ -71,9 +71,28 @@ def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(t
     assert once.repeated == 4
     again = GameLog(log.path, 4)
     resumed = tournament(again, mode="gauntlet", openings=openings)
-    resumed.play(lambda pair: None)
+    blocks: list[Block] = []
+    resumed.play(lambda pair: None, lambda some: iter(blocks.extend(some) or []))
+    assert blocks == [], "nothing is played a second time"
     assert again.pairs == log.pairs
     assert resumed.repeated == 4
+
+
+def test_a_torn_row_of_repeated_pairs_is_played_again(tmp_path: Path) -> None:
+    openings = {0: (1, 6, 9), 1: (9, 6, 1)}
+    log = GameLog(tmp_path / "games.csv", 4)
+    tournament(log, mode="gauntlet", openings=openings).play(lambda pair: None)
+    path = tmp_path / "games.repeated.csv"
+    whole = path.read_text()
+    for cut in (whole[:-3], whole[:4], ""):
+        path.write_text(cut)
+        resumed = tournament(GameLog(log.path, 4), mode="gauntlet", openings=openings)
+        resumed.play(lambda pair: None)
+        assert resumed.repeated == 4
+        assert path.read_text() == whole
+    path.write_text(whole + "one,low,high,2\n")
+    with pytest.raises(UsageError, match=r"games\.repeated\.csv, line 4: not a repeated pair"):
+        GameLog(log.path, 4)
 
 
 def test_a_pairing_ends_when_it_is_decided(tmp_path: Path) -> None:
