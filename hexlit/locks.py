@@ -115,7 +115,7 @@ def in_turn(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P
     """A method that waits until no other thread is inside one of the object's methods."""
 
     @wraps(method)
-    def waiting(self: G, *args: P.args, **kwargs: P.kwargs) -> R:
+    def waiting(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with self.guard:
             return method(self, *args, **kwargs)
 
@@ -130,7 +130,7 @@ def by_one_thread(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenat
     """
 
     @wraps(method)
-    def refusing(self: G, *args: P.args, **kwargs: P.kwargs) -> R:
+    def refusing(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
         if not self.guard.acquire(blocking=False):
             raise UsageError(f"{type(self).__name__}.{method.__name__}: another thread uses it; make one per thread")
         try:

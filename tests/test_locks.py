@@ -174,7 +174,7 @@ def test_threads_wait_for_a_shared_search_of_the_python_api() -> None:
 def test_a_network_refuses_a_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = build_profile(AcceleratorConfig(device="cpu", inference="eager"))
     evaluator = NetworkEvaluator(
-        build_net(NetConfig(channels=8, blocks=(1,))), size=3, swap=False, batch=1, profile=profile
+        build_net(NetConfig(channels=8, blocks=[1])), size=3, swap=False, batch=1, profile=profile
     )
     entered, free = threading.Event(), threading.Event()
 

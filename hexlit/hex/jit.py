@@ -158,7 +158,8 @@ def inline(function: F) -> F:
     That saves compiling it alone. For a long function, one that is called several times, or one that holds many calls,
     `uncounted_device_function` compiles faster, unless it takes a tuple of many arrays.
     """
-    return _cached(function, inline="always")
+    compiled: F = _cached(function, inline="always")
+    return compiled
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba has no types

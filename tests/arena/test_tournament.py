@@ -1,5 +1,6 @@
 """Tournaments: pairings, no game twice, resuming an interrupted one; and the games on disk, as a table and as SGF."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,12 @@ def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(t
     again = GameLog(log.path, 4)
     resumed = tournament(again, mode="gauntlet", openings=openings)
     blocks: list[Block] = []
-    resumed.play(lambda pair: None, lambda some: iter(blocks.extend(some) or []))
+
+    def elsewhere(some: Sequence[Block]) -> Iterator[list[Pair]]:
+        blocks.extend(some)
+        return iter([])
+
+    resumed.play(lambda pair: None, elsewhere)
     assert blocks == [], "nothing is played a second time"
     assert again.pairs == log.pairs
     assert resumed.repeated == 4

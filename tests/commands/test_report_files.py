@@ -72,6 +72,9 @@ def test_values_of_another_type_are_refused_in_one_line(
     assert line.startswith("hexlit report: a: summary.json ")
 
 
+OTHERS: tuple[object, ...] = (None, "x", [], {"x": 1}, -1, float("inf"))
+
+
 def spoilt(value: object) -> Iterator[object]:
     """`value` with one entry at any depth missing, or replaced by one of another kind."""
     places: Iterable[tuple[Any, object]] = ()
@@ -80,7 +83,7 @@ def spoilt(value: object) -> Iterator[object]:
     elif isinstance(value, list):
         places = enumerate(value[:1])
     for key, entry in places:
-        for other in (None, "x", [], {"x": 1}, -1, float("inf")):
+        for other in OTHERS:
             changed: Any = value.copy()  # type: ignore[attr-defined]
             changed[key] = other
             yield changed

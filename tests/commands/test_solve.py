@@ -121,8 +121,9 @@ def test_a_forged_map_is_one_line(five: Path, capsys: pytest.CaptureFixture[str]
     path = five / "openings.json"
     whole = json.loads(path.read_text())
     forged = ["", "[" * 100_000, "3", "null", "{}"]
+    values: tuple[object, ...] = (None, "x", [], {}, float("inf"), -1)
     for key in ("board", "openings", "nodes", "seconds"):
-        forged += [json.dumps(whole | {key: value}) for value in (None, "x", [], {}, float("inf"), -1)]
+        forged += [json.dumps(whole | {key: value}) for value in values]
         forged += [json.dumps({name: value for name, value in whole.items() if name != key})]
     for content in forged:
         path.write_text(content)

@@ -365,9 +365,10 @@ def test_a_snapshot_of_0_2_keeps_its_targets() -> None:
     before = SelfPlay(settings)
     collect(before, 60)
     snapshot = before.snapshot()
-    made = np.arange(snapshot["full"].shape[1]) < snapshot["slot.ply"][:, None]
-    policies = np.zeros((*snapshot["full"].shape, 16), np.float16)
-    policies[made & snapshot["full"]] = snapshot["policies"]
+    full = np.asarray(snapshot["full"], np.bool_)
+    made = np.arange(full.shape[1]) < np.asarray(snapshot["slot.ply"], np.int16)[:, None]
+    policies = np.zeros((*full.shape, 16), np.float16)
+    policies[made & full] = snapshot["policies"]
     old = {name: array for name, array in snapshot.items() if name != "full"} | {"policies": policies}
     after = SelfPlay(settings)
     after.restore(settings.of_part([old]))

@@ -137,7 +137,8 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> Non
 def test_a_checkpoint_of_forged_settings_is_refused_in_one_line(key: str, tmp_path: Path) -> None:
     net, path = trained_like(), tmp_path / "net.ckpt"
     state = {f"net.{name}": tensor for name, tensor in net.state_dict().items()}
-    settings = {"net": asdict(net.config), "size": 5, "swap": False}
+    shape = asdict(net.config)
+    settings: dict[str, Any] = {"net": shape, "size": 5, "swap": False}
 
     def write(forged: dict[str, Any]) -> None:
         torch.save({"hyper_parameters": forged, "state_dict": state}, path)
@@ -146,7 +147,7 @@ def test_a_checkpoint_of_forged_settings_is_refused_in_one_line(key: str, tmp_pa
     assert load_network(path).size == 5
     values: list[object] = [None, "x", [], {}, -1, float("inf"), float("nan"), 10**30]
     forged = [settings | {key: value} for value in values]
-    forged += [settings | {"net": settings["net"] | {name: value}} for name in settings["net"] for value in values]
+    forged += [settings | {"net": shape | {name: value}} for name in shape for value in values]
     for one in forged:
         write(one)
         try:
