@@ -184,6 +184,8 @@ def read_table(file: Path, columns: list[str] | None = None, schema: pa.Schema =
         batches: list[pa.RecordBatch] = []
         with suppress(pa.ArrowInvalid, OSError), pa.ipc.open_stream(file.read_bytes()) as stream:
             batches.extend(stream)  # up to the batch in which the writer was killed
+        for batch in batches:
+            batch.validate(full=True)
         tables = [SCHEMA.empty_table(), *(pa.Table.from_batches([batch]) for batch in batches)]
         return pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowException, OSError) as error:

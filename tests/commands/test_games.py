@@ -2,6 +2,8 @@
 
 import json
 import re
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -9,11 +11,13 @@ import pytest
 
 from hexlit.cli import main
 from hexlit.commands import games as games_settings
+from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell
-from hexlit.hex.record import Ending
+from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS
 from hexlit.selfplay.importing import Duplicates
-from hexlit.selfplay.store import SCHEMA, GameStore
+from hexlit.selfplay.sources import GameReader
+from hexlit.selfplay.store import SCHEMA, GameStore, read_rows
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SGF = SAMPLES / "games_5x5.sgf"
@@ -132,6 +136,25 @@ def test_a_changed_byte_of_any_column_is_one_line(column: str, capsys: Captured)
         capsys.readouterr()
         assert main(["games", action, "source=store"]) == 2
         assert re.fullmatch(r"hexlit games: .*part-000000\.parquet: cannot be read .*\n", capsys.readouterr().err)
+
+
+def test_changed_bytes_of_a_journal_are_one_line_or_wrong_games(capsys: Captured) -> None:
+    """It has no checksums."""
+    games = [game for game in GameReader([SGF]) if isinstance(game, GameRecord)]
+    with GameStore(Path("store")) as store:
+        store.append([replace(game, game_id=number) for number, game in enumerate(games)])
+        whole = Path("store/journal.arrows").read_bytes()
+    Path("other").mkdir()
+    for place in range(0, len(whole), 7):
+        changed = bytearray(whole)
+        changed[place] ^= 0x80
+        Path("other/journal.arrows").write_bytes(changed)
+        with suppress(UsageError):
+            read_rows(Path("other/journal.arrows"))
+    name = whole.index(b"rollouts")
+    Path("other/journal.arrows").write_bytes(whole[:name] + b"\xff" + whole[name + 1 :])
+    assert main(["games", "verify", "source=other"]) == 2
+    assert re.fullmatch(r"hexlit games: other/journal\.arrows: cannot be read .*\n", capsys.readouterr().err)
 
 
 def test_the_first_error_may_end_an_import_and_what_came_before_stays(capsys: Captured) -> None:
