@@ -54,7 +54,8 @@ def replacing(path: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             temporary.replace(path)
     except OSError as error:
-        if error.filename in (None, str(temporary), temporary):  # that of a write on a full disk has no name
+        unnamed = error.filename in (None, str(temporary), temporary)  # as that of a full disk
+        if unnamed and error.errno is not None:
             error.filename, error.filename2 = str(path), None
         raise
     finally:

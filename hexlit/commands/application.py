@@ -43,8 +43,7 @@ Prepare = Callable[[Arguments], Arguments]
 """Rewrites the arguments before Hydra sees them; may raise `UsageError`."""
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
-_FULL = {errno.ENOSPC, errno.EDQUOT}
-_OF_THE_MACHINE = {*_FULL, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
 """Errors of the system that are no bugs of the program, even where they name no file."""
 
 
@@ -314,4 +313,4 @@ def _place_of(error: OSError) -> str:
         return str(error.filename)
     if (folder := run_folder.folder()) is not None:
         return str(folder)
-    return "standard output or a temporary file" if error.errno in _FULL else "this machine"
+    return "this machine"

@@ -37,15 +37,6 @@ def test_a_full_disk_names_the_file_that_was_to_be_written(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone")
-def test_a_full_disk_behind_standard_output_is_told_as_such() -> None:
-    with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "hexlit", "solve", "board=2"]
-        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    told = "hexlit solve: standard output or a temporary file: cannot be read or written (No space left on device)\n"
-    assert (run.returncode, run.stderr) == (2, told)
-
-
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="Linux alone")
 def test_a_place_that_cannot_be_written_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     assert export(["checkpoint=hexlit:small", "target=/proc/x.onnx"]) == 2

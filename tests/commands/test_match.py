@@ -228,8 +228,8 @@ def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     assert json.loads(capfd.readouterr().out)["swaps"]["swap-pieces"] == swaps
     whole = (folder / "games.csv").read_text()
     (folder / "games.csv").write_text("".join(whole.splitlines(keepends=True)[:8]))
-    with as_a_process(tmp_path):
-        assert main([f"resume={folder}"]) == 0
+    with as_a_process(tmp_path):  # a program starts only if it is typed again
+        assert main([f"resume={folder}", settings[0]]) == 0
     assert (folder / "games.csv").read_text() == whole
 
 

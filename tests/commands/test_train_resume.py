@@ -295,7 +295,7 @@ def stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["trainer.patience=1", "optimizer.lr=1e-30"], "trainer.patience ended it", ["trainer.patience=9"]),
         (["trainer.max_flops=1"], "trainer.max_flops ended it", ["trainer.max_flops=null"]),
         (["trainer.max_time=00:00:00"], "trainer.max_time ended it", ["trainer.max_time=null"]),
-        (STOPPED, "a callback ended it", ["callbacks.mine.after=9"]),
+        (STOPPED, "a callback ended it", [STOPPED[0], "+callbacks.mine.after=9"]),
     ],
     ids=["target", "patience", "operations", "time", "callback"],
 )
@@ -317,11 +317,12 @@ def test_resuming_a_run_that_ended_before_its_last_epoch_changes_nothing(
         epochs, before = len(rows_of(folder / "metrics.csv")), contents(folder)
         assert epochs < 4
         capsys.readouterr()
+        typed_again = settings if settings is STOPPED else []
         for more in ([], ["trainer.max_epochs=4"]):
-            assert main([f"resume={folder}", *more]) == 0
+            assert main([f"resume={folder}", *typed_again, *more]) == 0
             said = " ".join(capsys.readouterr().out.split())
             assert f"This run has ended after {epochs} of {4 if more else 5} epochs ({why}), with " in said
-            assert trains_on[0].partition("=")[0].partition(".")[0] in said.rpartition("(")[2]
+            assert trains_on[0].lstrip("+").partition("=")[0].partition(".")[0] in said.rpartition("(")[2]
             assert contents(folder) == before
     assert main([f"resume={folder}", "trainer.max_epochs=4", *trains_on]) == 0
     assert len(rows_of(folder / "metrics.csv")) > epochs
@@ -355,7 +356,7 @@ def test_a_run_in_a_moved_folder_keeps_its_best_epoch(tmp_path: Path, falls: Non
     before, folder = tmp_path / "before", tmp_path / "moved"
     assert main([*TINY, *WATCHED, "trainer.max_epochs=3", f"hydra.run.dir={before}"]) == 0
     before.rename(folder)
-    assert main([f"resume={folder}", "trainer.max_epochs=5", "trainer.patience=3"]) == 0
+    assert main([f"resume={folder}", WATCHED[0], "trainer.max_epochs=5", "trainer.patience=3"]) == 0
     assert epoch_of(folder / "checkpoints" / "best.ckpt") == 1
     best = json.loads((folder / "summary.json").read_text())["best"]
     assert best == {"monitor": "mine.score", "value": 3.0, "epoch": 1, "restored": True}
@@ -369,7 +370,7 @@ def test_a_run_with_patience_does_not_go_on_without_its_best_weights(
     assert main([*TINY, *WATCHED, "trainer.max_epochs=2", "hydra.run.dir=run"]) == 0
     best = tmp_path / "run" / "checkpoints" / "best.ckpt"
     content = torch.load(best, weights_only=True)
-    more = ["resume=run", "trainer.max_epochs=3", "trainer.patience=3"]
+    more = ["resume=run", WATCHED[0], "trainer.max_epochs=3", "trainer.patience=3"]
     best.unlink()
     assert main(more) == 2
     assert "best.ckpt: there is no such file" in capsys.readouterr().err

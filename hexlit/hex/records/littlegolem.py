@@ -35,7 +35,7 @@ def read_littlegolem(lines: Iterable[str], file: str = "") -> Iterator[RecordedG
     """The games of a file, or the error of one."""
     in_sgf = (_NAME.sub(lambda name: escaped(name[1]), line) for line in lines)
     for game in read_cells(in_sgf, file, _parse):
-        if isinstance(game, RecordedGame) and game.moves and game.moves[0].colour == WHITE:
+        if isinstance(game, RecordedGame) and begins(game) == WHITE:
             yield replace(game, moves=_exchanged(game.moves), setup=_exchanged(game.setup))
         else:
             yield game
