@@ -1,19 +1,79 @@
 """Exchange between the ranks of a run: all make the same calls in the same order. A single rank gets its own value."""
 
+import logging
+import os
+import socket
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from hexlit.accelerate.ranks import Ranks
+from hexlit.errors import UsageError
+
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
 """torch's name of the library for the tensors of each device. gloo carries everything else."""
 
+PATIENCE = 5.0
+"""Seconds until a line says which ranks are missing; those of a run import the same packages."""
+
 _SECONDS_BETWEEN_LOOKS = 0.005
+
+
+def rendezvous(place: Ranks, timeout: timedelta) -> dist.Store:
+    """Wait until all ranks of the run are there; signals, such as Ctrl-C, work meanwhile, unlike in torch's own wait.
+
+    After `PATIENCE` seconds one line names the missing ranks. torch joins the same server afterwards, so the result
+    has to be kept as long as the ranks work together.
+
+    Raises:
+        UsageError: a rank is missing after `timeout`, or another program uses the port.
+    """
+    began, said = time.monotonic(), False
+    end = began + timeout.total_seconds()
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    keys = [f"hexlit/{attempt}/{rank}" for rank in range(place.size)]
+    store: dist.TCPStore | None = None
+    while True:
+        missing = [0]
+        store = store or _store_of(place, timeout)
+        if store is not None:
+            store.set(keys[place.rank], "")
+            missing = [rank for rank, key in enumerate(keys) if not store.check([key])]
+        if store is not None and not missing:
+            return store
+        now, names = time.monotonic(), ", ".join(map(str, missing))
+        message = f"{place.origin}: waits for rank {names} at {place.address}:{place.port}"
+        if now > end:
+            raise UsageError(f"{message}, which did not come within accelerator.rank_timeout")
+        if now - began > PATIENCE and not said:
+            log.warning("%s; to train in one process, unset that variable", message)
+            said = True
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+def _store_of(place: Ranks, timeout: timedelta) -> dist.TCPStore | None:
+    """The store of the first rank, or of torchrun; None while nothing answers there."""
+    serves = place.writes and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+    where = {"host_name": place.address, "port": place.port, "world_size": place.size, "wait_for_workers": False}
+    try:
+        if not serves:  # torch's client would print every attempt
+            socket.create_connection((place.address, place.port), timeout=1.0).close()
+        return dist.TCPStore(is_master=serves, timeout=timeout, multi_tenant=True, **where)
+    except OSError:
+        return None
+    except RuntimeError as error:
+        if serves:
+            raise UsageError(f"MASTER_PORT={place.port}: another program uses it on {place.address}") from error
+        return None
 
 
 def are_several() -> bool:

@@ -35,6 +35,12 @@ class Ranks:
     """Cores of this process if Slurm gives it a share; None: the ranks of a machine share its cores."""
 
     def __post_init__(self) -> None:
+        numbers = {"rank": (self.rank, self.size), "rank of this machine": (self.local_rank, self.local_size)}
+        for name, (number, count) in numbers.items():
+            if not 0 <= number < count:
+                raise UsageError(f"{self.origin}: {name} {number} is none of {count}, which count from 0")
+        if not 0 <= self.port < 65_536:
+            raise UsageError(f"MASTER_PORT={self.port}: must be from 1 to 65535")
         if self.size % self.local_size:
             raise UsageError(f"{self.size} ranks, {self.local_size} of them here: every machine needs as many")
 
@@ -42,6 +48,11 @@ class Ranks:
     def writes(self) -> bool:
         """Whether this process writes the files of the run, shows it and measures it."""
         return self.rank == 0
+
+    @property
+    def origin(self) -> str:
+        """The variable that makes this process one of several, with its value."""
+        return f"{'SLURM_STEP_NUM_TASKS' if self.by_srun else 'WORLD_SIZE'}={self.size}"
 
     @property
     def several(self) -> bool:
@@ -85,11 +96,16 @@ def ranks(environment: Mapping[str, str] = os.environ) -> Ranks:
     """The place of this process from `environment`.
 
     Raises:
-        UsageError: the variables contradict each other.
+        UsageError: a variable is no whole number, or they contradict each other.
     """
 
     def number(name: str, default: int) -> int:
-        return int(environment.get(name, default))
+        text = environment.get(name)
+        if text is None:
+            return default
+        if not text.strip().isdecimal():
+            raise UsageError(f"{name}={text}: must be a whole number, 0 or more; unset it for a process of its own")
+        return int(text)
 
     address = environment.get("MASTER_ADDR", Ranks.address)
     if number("WORLD_SIZE", 1) > 1 and "RANK" in environment:

@@ -62,11 +62,9 @@ def other_ranks(devices: int | None, composed: Composed) -> Iterator[None]:
     if ranks().several or (devices or 1) == 1:
         yield
         return
-    with socket.socket() as listening:
-        listening.bind((Ranks.address, 0))
-        first = Ranks(size=devices or 1, local_size=devices or 1, port=listening.getsockname()[1])
     over = threading.Event()
     with ExitStack() as group:
+        first = Ranks(size=devices or 1, local_size=devices or 1, port=group.enter_context(reserved_port()))
         places = [replace(first, rank=rank, local_rank=rank) for rank in range(1, first.size)]
         others = [group.enter_context(_started(one, composed)) for one in places]
         group.callback(over.set)
@@ -81,6 +79,18 @@ def other_ranks(devices: int | None, composed: Composed) -> Iterator[None]:
             if (how := _lost(others)) and not isinstance(error, UsageError):
                 raise UsageError(how) from error
             raise
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port of this machine that no other program gets within the block.
+
+    A socket that is bound and does not listen keeps it. torch can listen there, for it asks for SO_REUSEADDR too.
+    """
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((Ranks.address, 0))
+        yield bound.getsockname()[1]
 
 
 @contextmanager

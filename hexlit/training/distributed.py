@@ -15,7 +15,7 @@ from lightning.pytorch.plugins.precision import MixedPrecision
 from lightning.pytorch.strategies import DDPStrategy
 
 from hexlit.accelerate.batch_norm import over_ranks
-from hexlit.accelerate.collectives import BACKENDS, are_several, barrier, broadcast
+from hexlit.accelerate.collectives import BACKENDS, are_several, barrier, broadcast, rendezvous
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
@@ -46,6 +46,16 @@ class StartedRanks(LightningEnvironment):
 
 class SummedGradients(DDPStrategy):
     """Lightning's DDP without torch's wrapper. Batch norm covers all ranks; they begin with equal weights."""
+
+    def __init__(self, ranks: Ranks, **arguments: Any) -> None:
+        """The place of this process is `ranks`; the `arguments` are those of Lightning's."""
+        super().__init__(**arguments)
+        self._ranks = ranks
+
+    def setup_distributed(self) -> None:
+        assert self._timeout is not None
+        self._server = rendezvous(self._ranks, self._timeout)
+        super().setup_distributed()
 
     def configure_ddp(self) -> None:
         assert self.model is not None
@@ -79,6 +89,7 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks) -> dict[str, Any]:
         "devices": profile.devices,
         "num_nodes": ranks.size if sees_own_card else ranks.machines,
         "strategy": SummedGradients(
+            ranks,
             cluster_environment=StartedRanks(ranks, sees_own_card),
             process_group_backend=BACKENDS[profile.device.type],
             timeout=timedelta(minutes=profile.config.rank_timeout),

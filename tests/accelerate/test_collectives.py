@@ -1,14 +1,22 @@
 """F22: what two ranks tell each other, and the batch norm of both together; one rank alone changes nothing."""
 
 import multiprocessing
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from hexlit.accelerate import collectives
 from hexlit.accelerate.batch_norm import RankedBatchNorm2d, over_ranks
-from hexlit.accelerate.collectives import all_gather, all_gather_rows, all_reduce, broadcast, on_writer
+from hexlit.accelerate.collectives import all_gather, all_gather_rows, all_reduce, broadcast, on_writer, rendezvous
+from hexlit.accelerate.ranks import Ranks
+from hexlit.commands.rank_processes import reserved_port
+from hexlit.errors import UsageError
 from tests.accelerate.second_rank import images, net, trained, work
 
 pytestmark = pytest.mark.row("F22")
@@ -58,3 +66,42 @@ def test_a_batch_norm_of_other_things_stays() -> None:
     model = nn.Sequential(nn.BatchNorm1d(3), nn.LayerNorm(3))
     over_ranks(model)
     assert [type(layer) for layer in model] == [nn.BatchNorm1d, nn.LayerNorm]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_says_whom_it_waits_for_and_ends_in_time(
+    rank: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(collectives, "PATIENCE", 0.05)
+    with reserved_port() as port:
+        place = Ranks(rank, 3, rank, 3, port=port)
+        missing = "1, 2" if rank == 0 else "0"
+        told = f"WORLD_SIZE=3: waits for rank {missing} at 127.0.0.1:{port}"
+        with pytest.raises(UsageError, match=f"{told}, which did not come within accelerator.rank_timeout"):
+            rendezvous(place, timedelta(seconds=0.3))
+    assert [record.message for record in caplog.records] == [f"{told}; to train in one process, unset that variable"]
+
+
+def test_ranks_that_come_one_after_the_other_find_each_other() -> None:
+    """The later ones while the first one waits, and the other way round."""
+    with reserved_port() as port, ThreadPoolExecutor(2) as pool:
+        second = pool.submit(rendezvous, Ranks(1, 2, 1, 2, port=port), timedelta(seconds=60))
+        time.sleep(0.2)
+        first = rendezvous(Ranks(0, 2, 0, 2, port=port), timedelta(seconds=60))
+        store = second.result()
+        first.set("from the first", "word")
+        assert store.get("from the first") == b"word"
+
+
+def test_a_port_that_another_program_uses_is_refused_in_one_line() -> None:
+    with socket.socket() as other:
+        other.bind(("0.0.0.0", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(UsageError, match=f"^MASTER_PORT={port}: another program uses it on 127.0.0.1$"):
+            rendezvous(Ranks(0, 2, 0, 2, port=port), timedelta(seconds=60))
+
+
+def test_no_other_program_gets_the_port_of_ranks_that_are_about_to_begin() -> None:
+    with reserved_port() as port, socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", port))

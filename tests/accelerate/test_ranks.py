@@ -55,6 +55,29 @@ def test_machines_with_different_numbers_of_ranks_are_refused() -> None:
         ranks(TORCHRUN | {"WORLD_SIZE": "7"})
 
 
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        ({"WORLD_SIZE": ""}, "WORLD_SIZE=: must be a whole number"),
+        ({"RANK": "x"}, "RANK=x: must be a whole number"),
+        ({"RANK": "6"}, "WORLD_SIZE=6: rank 6 is none of 6"),
+        ({"LOCAL_RANK": "-1"}, "LOCAL_RANK=-1: must be a whole number"),
+        ({"LOCAL_RANK": "2"}, "WORLD_SIZE=6: rank of this machine 2 is none of 2"),
+        ({"LOCAL_WORLD_SIZE": "0"}, "rank of this machine 1 is none of 0"),
+        ({"MASTER_PORT": "70000"}, "MASTER_PORT=70000: must be from 1 to 65535"),
+    ],
+)
+def test_an_odd_value_of_torchrun_is_refused(odd: dict[str, str], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        ranks(TORCHRUN | odd)
+
+
+@pytest.mark.parametrize("name", [name for name in SRUN if name != "SLURM_STEP_NODELIST"])
+def test_an_odd_value_of_srun_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name}=2x: must be a whole number"):
+        ranks(SRUN | {name: "2x"})
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 64])
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_the_parts_of_a_batch_are_the_batch(size: int, count: int) -> None:

@@ -12,6 +12,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.ranks import ALONE, Ranks
+from hexlit.training import distributed
 from hexlit.training.distributed import SummedGradients, device_arguments, leave_ranks
 
 pytestmark = pytest.mark.row("F22")
@@ -37,6 +38,7 @@ def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: py
     """Two machines with two cards each: the number of a card is that of the rank on its machine."""
     done: list[Any] = []
     monkeypatch.setattr(rank_zero_only, "rank", 0)  # Lightning keeps the rank there, which other tests would have
+    monkeypatch.setattr(distributed, "rendezvous", lambda place, timeout: None)
     monkeypatch.setattr(ddp, "_init_dist_connection", lambda cluster, backend, **how: done.append((backend, how)))
     place = Ranks(rank, 4, rank % 2, 2, "node07", 15_001)
     card = torch.device("cuda", rank % 2)
