@@ -81,7 +81,10 @@ def report_sections(files: RunFiles) -> list[Section]:
     if data := summary.get("data"):
         entries = [(f"windows of {split}", format_count(count)) for split, count in data["windows"].items()]
         dropped = sum(sum(reasons.values()) for reasons in data["dropped"].values())
-        left_out = Notes([f"{format_count(dropped)} windows left out for gaps."], "quiet")
+        lines = [f"{format_count(dropped)} windows left out for gaps."]
+        rows = data.get("rows_left_out", {}).items()
+        lines += [f"{format_count(count)} rows left out, {reason}." for reason, count in rows if count]
+        left_out = Notes(lines, "quiet")
         sections.append(Section("Windows", [Facts(entries), left_out]))
     return [*sections, *validation_section(summary)]
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -86,9 +85,7 @@ def read_columns(path: Path, names: list[str], key: str) -> pa.Table:
     Raises:
         UsageError: the table cannot be read; names the setting `key`.
     """
-    types = dict.fromkeys(names, pa.string())
-    convert = pacsv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
-    return read_table(path, names, key, convert, (*FORMATS, ".jsonl"))
+    return read_table(path, names, key, names, (*FORMATS, ".jsonl"))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class ForecastDataConfig(Settings, section="data"):
     """Calendar features, each a sine and a cosine: `hour` of the day, `weekday`, `yearday` (day of the year). With only
     a few years of data, `yearday` identifies each day, and a network learns the days by heart."""
     series: str | None = "origin"
-    """Column with the name of the series. Null: the table is one series."""
+    """Column with the name of the series, which is taken as a text: 07 is not 7. Null: the table is one series."""
     statics: list[str] = field(default_factory=list)
     """Numeric columns that never change within a series."""
     targets: list[str] = field(default_factory=lambda: ["temp"])
@@ -37,7 +37,8 @@ class ForecastDataConfig(Settings, section="data"):
     features: list[str] = field(default_factory=lambda: ["humid", "dewp", "wind_speed", "pressure", "precip"])
     """Further numeric columns; their past is an input."""
     step_minutes: int = number(60, "[1, inf)")
-    """Step of the regular grid, in minutes; times are rounded down to it."""
+    """Step of the regular grid, in minutes; times are rounded down to it. Of several rows in a step the first counts,
+    and the number of the others is told."""
     history: int = number(24, "[1, inf)")
     """Length of the past that a forecast sees, in steps."""
     horizon: int = number(24, "[1, inf)")

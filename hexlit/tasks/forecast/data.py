@@ -1,12 +1,13 @@
 """A table of readings as windows: times, grid, gaps, scaling, batches. No Lightning: loading processes import this."""
 
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.csv as pacsv
 import torch
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
@@ -17,8 +18,7 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig
 from hexlit.tasks.tables import first_line, read_table
 
-MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
-"""Texts of a CSV file that mean a missing value."""
+log = logging.getLogger(__name__)
 
 Times = NDArray[np.datetime64]
 Values = NDArray[np.float64]
@@ -39,6 +39,8 @@ class TimeGrid:
     """Step of the last row of every series, `[S]`."""
     statics: Values
     """Static columns, `[S, K]`."""
+    left_out: Mapping[str, int]
+    """Numbers of rows that do not count, by reason; see `read_grid`."""
 
     @property
     def steps(self) -> int:
@@ -53,21 +55,22 @@ class TimeGrid:
 def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") -> TimeGrid:
     """The CSV or Parquet file `path` at every multiple of the step, from the first row of any series to the last.
 
-    A time between two steps is rounded down. Of rows with the same series and step the first of the table counts.
+    A time between two steps is rounded down. Of rows with the same series and step the first of the table counts. The
+    others are left out with a warning: those `at the same time` as an earlier row, such as the double hour when clocks
+    go back, and those `finer than the step`.
 
     Raises:
         UsageError: the file cannot be read, a column does not fit its meaning; names the setting `key`.
     """
     by = [config.series] if config.series else []
-    convert = pacsv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
-    table = read_table(path, [*config.time, *by, *config.statics, *config.columns], key, convert).to_pandas()
+    table = read_table(path, [*config.time, *by, *config.statics, *config.columns], key, by).to_pandas()
     try:
         for name in [*config.time, *by]:
             if empty := table[name].isna().sum():
                 raise ValueError(f"column {name} is empty in {empty} of {len(table)} rows")
         seconds = read_times(table[config.time], config.time_format).astype(np.int64)
         numbers = table.astype(dict.fromkeys([*config.statics, *config.columns], np.float64))
-        names = table[config.series].astype(str) if by else pd.Series("all", table.index)
+        names = table[config.series] if by else pd.Series("all", table.index)
         number, series = pd.factorize(names, sort=True)
         statics = numbers[config.statics].groupby(number)
         if uneven := [name for name, most in statics.nunique().max().items() if most != 1]:
@@ -78,6 +81,10 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
 
     step = config.step_minutes * 60
     steps = seconds // step
+    left_out = _repeated(number, seconds, steps)
+    if any(left_out.values()):
+        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
+        log.warning("%s=%s: of %d rows some are left out: %s", key, path, len(table), reasons)
     first, span = int(steps.min()), int(np.ptp(steps)) + 1
     cells = number * span + steps - first
     grid = np.full((len(series) * span, values.shape[1]), np.nan)
@@ -89,7 +96,15 @@ def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") ->
         values=grid.reshape(len(series), span, -1),
         last=pd.Series(steps - first).groupby(number).max().to_numpy(),
         statics=statics.first().to_numpy().reshape(len(series), -1),
+        left_out=left_out,
     )
+
+
+def _repeated(series: NDArray[np.int64], seconds: NDArray[np.int64], steps: NDArray[np.int64]) -> dict[str, int]:
+    """Numbers of rows behind the first of their series and step, by reason."""
+    same_time = pd.DataFrame({"series": series, "at": seconds}).duplicated()
+    same_step = pd.DataFrame({"series": series, "at": steps}).duplicated()
+    return {"at the same time": int(same_time.sum()), "finer than the step": int((same_step & ~same_time).sum())}
 
 
 def read_times(table: pd.DataFrame, form: str | None) -> Times:

@@ -82,10 +82,11 @@ class ForecastDataModule(L.LightningDataModule):
         return make_loader(windows, self.profile, sampler=rows, batch_size=None)
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: windows and times of the splits, dropped windows with reasons, filled values."""
+        """Plain containers: windows and times of the splits, dropped rows and windows with reasons, filled values."""
         times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
         return {
             "windows": {split: len(windows) for split, windows in self.windows.items()},
+            "rows_left_out": dict(self.grid.left_out),
             "dropped": {split: windows.dropped for split, windows in self.windows.items()},
             "begins": dict(zip(SPLITS, times, strict=False)),
             "end": times[-1],

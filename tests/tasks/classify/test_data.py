@@ -35,6 +35,27 @@ def test_every_table_gives_the_same_texts_and_labels(name: str, tmp_path: Path) 
     assert (source.texts, source.labels, source.latin1) == (TEXTS, LABELS, 0)
 
 
+AS_TYPED = ["2020-01-01", "2020-01-01 10:00:00", "1e5", "1.50", "007", "true", "null", "NaN"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+def test_texts_and_labels_stay_as_typed_even_where_all_look_like_times_or_numbers(name: str, tmp_path: Path) -> None:
+    for texts in (AS_TYPED, AS_TYPED[:2], AS_TYPED[2:5]):
+        found = read_labelled(TextDataConfig(path=str(save(texts, texts[::-1], tmp_path / name))))
+        assert (found.texts, found.labels) == (texts, texts[::-1])
+
+
+def test_numbers_in_json_lines_are_texts_as_they_stand_there(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": 1.50, "label": 1e5}\n\n{"label": true, "text": 7, "more": [1]}\n{"label": "x"}\n')
+    found = read_labelled(TextDataConfig(path=str(path)))
+    assert (found.texts, found.labels) == (["1.50", "7", ""], ["1e5", "true", "x"])
+    for line, told in (('["a"]', "text is no text"), ('{"text": {}}', "text is no text"), ("{", "line 4")):
+        path.write_text('{"text": "a", "label": "b"}\n\n\n' + line)
+        with pytest.raises(UsageError, match=told):
+            read_labelled(TextDataConfig(path=str(path)))
+
+
 def test_a_quote_that_is_never_closed_is_refused_and_one_within_a_text_is_not(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('text,label\na 5" pipe,x\n"one ""two""",y\n')

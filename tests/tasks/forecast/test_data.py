@@ -124,6 +124,40 @@ def test_of_two_rows_at_one_time_the_first_of_the_table_counts(tmp_path: Path) -
     assert grid.values[0, :, 0].tolist() == [2.0, 1.0]
 
 
+def test_rows_that_do_not_count_are_told_with_the_reason(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Double hours, and readings between two steps; a series has its own times."""
+    times = ["2020-01-01T00:00", "2020-01-01T00:20", "2020-01-01T00:40", "2020-01-01T01:00", "2020-01-01T01:00"]
+    grid = grid_of(tmp_path, [*times, "2020-01-01T01:00"], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], series="aaaaab")
+    assert grid.values[0, :, 0].tolist() == [1.0, 4.0]
+    assert grid.left_out == {"at the same time": 1, "finer than the step": 2}
+    (record,) = caplog.records
+    assert record.message.endswith("of 6 rows some are left out: 1 at the same time, 2 finer than the step")
+    data = make_data(save(pa.concat_tables([hourly(), hourly().slice(0, 3)]), tmp_path / "t.csv"))
+    assert data.summary()["rows_left_out"] == {"at the same time": 3, "finer than the step": 0}
+
+
+NAMES = ["007", "7", "7.0", "1e5", "100000", "NA", "null", "true", "True", "2020-01-01", "2020-01-01 00:00:00", "nan"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_names_of_series_are_texts_as_typed(name: str, tmp_path: Path) -> None:
+    path = save(hourly(3, tuple(NAMES)), tmp_path / name.removesuffix(".gz"))
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress(path.read_bytes()))
+    assert read_grid(tmp_path / name, COLUMNS).series == tuple(sorted(NAMES))
+
+
+def test_names_that_are_all_numbers_keep_their_zeros(tmp_path: Path) -> None:
+    assert read_grid(save(hourly(3, ("01", "1")), tmp_path / "t.csv"), COLUMNS).series == ("01", "1")
+
+
+def test_an_empty_name_in_a_csv_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time,place,temp,wind\n2020-01-01T00:00:00,,1,2\n2020-01-01T00:00:00,NA,NA,2\n")
+    with pytest.raises(UsageError, match="column place is empty in 1 of 2 rows"):
+        read_grid(path, COLUMNS)
+
+
 @pytest.mark.parametrize("max_gap", [0, 1, 3, 100])
 @pytest.mark.parametrize("cuts", [(), (17,), (10, 31)])
 def test_gaps_are_filled_as_a_plain_loop_would(max_gap: int, cuts: tuple[int, ...]) -> None:
