@@ -198,10 +198,12 @@ def _shared_memory_error(error: BaseException | None) -> UsageError | None:
 
     Lightning's own clean-up may fail after it, so the errors before `error` count too.
     """
-    while error is not None:
+    earlier: list[BaseException] = []
+    while error is not None and error not in earlier:  # a chain of contexts may be a circle
         if isinstance(error, RuntimeError) and "shared memory" in str(error):
             rule = "set accelerator.workers=0, or enlarge /dev/shm (docker run --shm-size=1g)"
             return UsageError(f"accelerator.workers: the loading processes lack shared memory; {rule}")
+        earlier.append(error)
         error = error.__cause__ or error.__context__
     return None
 

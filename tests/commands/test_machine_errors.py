@@ -126,4 +126,7 @@ def test_too_little_shared_memory_is_one_line(message: str) -> None:
     except RuntimeError as error:
         mistake = mistake_of_task(error)
     assert str(mistake).startswith("accelerator.workers: the loading processes lack shared memory; set ")
-    assert mistake_of_task(RuntimeError("another")) is None
+    circle = RuntimeError("another")
+    circle.__context__ = RuntimeError("first")
+    circle.__context__.__context__ = circle
+    assert mistake_of_task(circle) is None
