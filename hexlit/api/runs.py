@@ -28,7 +28,7 @@ from hexlit.hex.board import GameBoard
 from hexlit.reporting.html import notebook
 from hexlit.reporting.sweep import sweep_page
 from hexlit.settings import check_word
-from hexlit.tasks.hex.packaged import is_packaged
+from hexlit.tasks.hex.packaged import is_packaged, network_file
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning.result_files import as_document, leaderboard
 from hexlit.tuning.results import SweepResults, pruned_trials, read_results
@@ -79,8 +79,6 @@ class Model:
         Raises:
             UsageError: there is none.
         """
-        from hexlit.tasks.hex.checkpoint import network_file
-
         self.checkpoint = network_file(checkpoint)
         self._source = str(checkpoint if is_packaged(checkpoint) else self.checkpoint)
         self.task = task_of(self.checkpoint)

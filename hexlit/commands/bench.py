@@ -14,6 +14,7 @@ from hexlit.bench.config import MEASUREMENTS, QUICK, BenchConfig
 from hexlit.commands import tasks
 from hexlit.commands.application import register_schema, run, run_beside, typed
 from hexlit.commands.command_line import as_json, print_results
+from hexlit.commands.early_checks import refuse_missing
 from hexlit.commands.manual.taken import of_train
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.config import HexTrainConfig
@@ -40,6 +41,7 @@ def main(argv: list[str]) -> int:
 
 def bench(asked: BenchConfig, recipe: RunConfig | None = None) -> None:
     """Measure the kinds in `asked`, print the figures, and write them if requested."""
+    refuse_missing(asked)
     from rich.console import Console
 
     from hexlit.files import write_text_atomic

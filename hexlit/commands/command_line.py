@@ -55,7 +55,7 @@ def track(
     """
     if settings.logger.wandb.mode == "disabled":
         return  # torch is not needed
-    from hexlit.tasks.hex.checkpoint import network_file
+    from hexlit.tasks.hex.packaged import network_file
     from hexlit.tracking.opening import open_run
     from hexlit.tracking.provenance import git_state, versions
     from hexlit.tracking.tracked_run import Files

@@ -30,6 +30,7 @@ from hexlit.reporting.board_svg import moves_svg
 from hexlit.reporting.match import match_page, ratings
 from hexlit.reporting.screen import Counting, Waiting
 from hexlit.reporting.text import as_rows, show
+from hexlit.tasks.hex.packaged import network_file
 
 if TYPE_CHECKING:
     from hexlit.commands.match import MatchConfig
@@ -47,6 +48,9 @@ def run_match(settings: "MatchConfig", composed: Composed, console: Console | No
     refuse_unused(settings, composed.overrides)
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
+    for spec in specs:
+        if spec.of_network:
+            network_file(spec.source)
     if settings.resume is None:  # a resumed match keeps its settings
         settings_writer(composed)()
     with resumable("hexlit match", composed.folder, composed.overrides):

@@ -8,6 +8,7 @@ from omegaconf import MISSING
 from hexlit.commands.application import command
 from hexlit.commands.tasks import part_of
 from hexlit.errors import UsageError
+from hexlit.training.checkpoint_files import checkpoint_file
 from hexlit.tuning.space import quoted
 
 
@@ -42,8 +43,8 @@ def predict(settings: PredictConfig) -> None:
     """Predict with the checkpoint's network, in the way of its task."""
     if settings.target is not None and Path(settings.target).exists():
         raise UsageError(f"target={settings.target}: exists already; name a file that does not")
-    from hexlit.training.checkpoints import checkpoint_file
-
+    if settings.source is not None and not Path(settings.source).exists():
+        raise UsageError(f"source={settings.source}: there is no such file")
     checkpoint = checkpoint_file(Path(settings.checkpoint))
     apply = part_of(task_of(checkpoint), "predict" if settings.text is None else "predict_text")
     given = [settings.text] if settings.text is not None else [Path(str(settings.source)), Path(str(settings.target))]

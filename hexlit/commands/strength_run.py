@@ -31,7 +31,8 @@ from hexlit.reporting.page import OpeningsBoard
 from hexlit.reporting.screen import work_bar
 from hexlit.reporting.strength import figures_of, strength_page, table_of
 from hexlit.reporting.text import as_rows, markdown, terminal
-from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network, network_file
+from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network
+from hexlit.tasks.hex.packaged import network_file
 from hexlit.tracking.provenance import versions
 
 if TYPE_CHECKING:

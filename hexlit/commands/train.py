@@ -9,6 +9,7 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.commands import run_folder, tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.composing import Composed, flags_and_overrides
+from hexlit.commands.early_checks import refuse_missing
 from hexlit.commands.rank_processes import STARTED, folder_arguments, other_ranks
 from hexlit.commands.run_folder import requeued, resumable, resumed_arguments, resumed_folder, settings_writer
 from hexlit.commands.saved_overrides import trusted
@@ -98,12 +99,13 @@ def refuse_sweep(settings: RunConfig, composed: Composed, right: str) -> None:
 
 
 def refuse_unfit(settings: RunConfig, composed: Composed) -> None:
-    """Refuse overrides without effect under the other settings, and a task whose packages are missing."""
-    settings.check_installed()
+    """Refuse overrides without effect under the other settings, and packages, files and devices that are missing."""
     for override in composed.overrides:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]
         if section in settings.without_effect:
             raise UsageError(f"{override}: {settings.without_effect[section]}")
+    settings.check_installed()
+    refuse_missing(settings)
 
 
 def train_in_folder(

@@ -117,6 +117,9 @@ def check_search(search: SearchConfig) -> None:
 def boards_in_turn(argv: list[str]) -> list[str]:
     """`argv` with `board=[5,6,7]` written out: the last board, after smaller ones."""
     found = [(one, re.fullmatch(r"board=\[([\d, ]+),\s*(\d+)\]", one)) for one in argv]
+    twice = [one for one in argv if one.startswith("selfplay.smaller_boards=")]
+    if twice and (lists := [one for one, match in found if match]):
+        raise UsageError(f"{lists[0]} {twice[0]}: both name the smaller boards; leave one of them out")
     written = [
         (f"board={match[2]}", f"selfplay.smaller_boards=[{match[1]}]") if match else (one,) for one, match in found
     ]

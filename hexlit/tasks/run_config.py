@@ -72,10 +72,10 @@ class RunConfig(Settings):
         return {}
 
     def check_installed(self) -> None:
-        """Refuse a run whose extra packages are missing; called before anything heavy is imported.
+        """Refuse a run whose extra packages or files are missing; called before anything heavy is imported.
 
         Raises:
-            UsageError: a package is not installed.
+            UsageError: a package is not installed, or there is no such file.
         """
 
 
@@ -94,6 +94,12 @@ def check_attention(name: str, width: int, heads: int) -> None:
         raise UsageError(f"net.{name}={width}: must be a multiple of net.heads={heads}")
     if width % 2:
         raise UsageError(f"net.{name}={width}: must be even, as positions are pairs of sine and cosine")
+
+
+def check_there(path: Path, key: str = "data.path") -> None:
+    """Refuse a `path`, the value of the setting `key`, where there is nothing."""
+    if not path.exists():
+        raise UsageError(f"{key}={path}: there is no such file")
 
 
 def packaged_data(package: str, inside: str, extra: str) -> Path:

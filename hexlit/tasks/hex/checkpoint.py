@@ -23,9 +23,8 @@ from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import HexNet, refuse_other_shapes, saved_net
 from hexlit.search.config import BOARDS
 from hexlit.settings import check_numbers
-from hexlit.tasks.hex.packaged import is_packaged, packaged_file
+from hexlit.tasks.hex.packaged import network_file
 from hexlit.tasks.supervised import load_trained
-from hexlit.training.checkpoints import checkpoint_file
 
 SUFFIX = ".safetensors"
 FORMAT = "hexlit network 1"
@@ -44,20 +43,6 @@ class LoadedNetwork:
 
     def __post_init__(self) -> None:
         check_numbers(BOARDS, size=self.size)
-
-
-def network_file(where: str | Path, key: str = "checkpoint") -> Path:
-    """The file of the network that `where` names; every setting with a network of Hex uses this function.
-
-    Args:
-        where: a checkpoint, a file in safetensors, the folder of a run (see `checkpoint_file`), or the name of a
-            network in the package, such as `hexlit:small`.
-        key: the setting, for messages.
-
-    Raises:
-        UsageError: a folder without a checkpoint, or an unknown name.
-    """
-    return packaged_file(str(where), key) if is_packaged(where) else checkpoint_file(Path(where), key)
 
 
 def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:

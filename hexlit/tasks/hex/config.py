@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexlit.arena.config import EvaluationConfig
@@ -11,7 +12,8 @@ from hexlit.nets.config import NetConfig
 from hexlit.search.config import BOARDS, SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.settings import Settings, number, one_of
-from hexlit.tasks.run_config import RunConfig
+from hexlit.tasks.hex.packaged import network_file
+from hexlit.tasks.run_config import RunConfig, check_there
 
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile
@@ -104,6 +106,12 @@ class HexTrainConfig(RunConfig):
             raise UsageError(f"trainer.monitor={monitor}: only data=games is validated; choose another, as train.loss")
         if monitor.startswith("strength.") and not self.evaluation.every_epochs:
             raise UsageError(f"trainer.monitor={monitor}: evaluation.every_epochs=0 measures no strength")
+
+    def check_installed(self) -> None:
+        if self.data.path is not None:
+            check_there(Path(self.data.path))
+        if self.init_from is not None and self.resume is None:
+            network_file(self.init_from, "init_from")
 
     def make_players(self, profile: "DeviceProfile") -> "Players":
         """Start the players of this rank; imports what they need."""

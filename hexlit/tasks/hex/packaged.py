@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hexlit.arena.player_spec import PACKAGED
 from hexlit.errors import UsageError
+from hexlit.training.checkpoint_files import checkpoint_file
 
 FOLDER = Path(str(resources.files("hexlit.tasks.hex"))) / "networks"
 """Holds one file in safetensors for each name."""
@@ -39,6 +40,20 @@ def packaged_file(name: str, key: str = "checkpoint") -> Path:
         known = ", ".join(files) or "none"
         raise UsageError(f"{key}={name}: no such network comes along with hexlit; there is {known}")
     return files[name]
+
+
+def network_file(where: str | Path, key: str = "checkpoint") -> Path:
+    """The file of the network that `where` names; every setting with a network of Hex uses this function.
+
+    Args:
+        where: a checkpoint, a file in safetensors, the folder of a run (see `checkpoint_file`), or the name of a
+            network in the package, such as `hexlit:small`.
+        key: the setting, for messages.
+
+    Raises:
+        UsageError: there is no such file, a folder has no checkpoint, or a name is unknown.
+    """
+    return packaged_file(str(where), key) if is_packaged(where) else checkpoint_file(Path(where), key)
 
 
 def packaged_by_board() -> list[str]:

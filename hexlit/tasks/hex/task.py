@@ -31,10 +31,11 @@ from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 from hexlit.selfplay.hosts import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
 from hexlit.selfplay.playing import Players
 from hexlit.selfplay.store import part_files
-from hexlit.tasks.hex.checkpoint import load_network, network_file
+from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
+from hexlit.tasks.hex.packaged import network_file
 from hexlit.tasks.hex.selfplay_data import UNITS, SelfPlayDataModule
 from hexlit.tasks.supervised import ShownTask
 from hexlit.tracking.identity import Identity

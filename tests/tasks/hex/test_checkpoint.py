@@ -17,8 +17,8 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.onnx_export import inputs_file, write_onnx
-from hexlit.tasks.hex.checkpoint import FORMAT, load_network, network_file, write_safetensors
-from hexlit.tasks.hex.packaged import fitting_network, packaged_networks
+from hexlit.tasks.hex.checkpoint import FORMAT, load_network, write_safetensors
+from hexlit.tasks.hex.packaged import fitting_network, network_file, packaged_networks
 from tests.nets.test_evaluator import plain, random_positions, trained_like
 from tests.tasks.hex.stand_ins import put_networks
 
