@@ -187,13 +187,17 @@ class SweepDisplay(LiveDisplay):
         self._document: Mapping[str, Any] = {}
         self._told: tuple[object, ...] = ()
 
-    def update(self, document: Mapping[str, Any], news: Sequence[str] = ()) -> None:
-        """Show the present results, and the `news`."""
+    def update(self, document: Mapping[str, Any], news: Sequence[str] | None = None) -> None:
+        """Show the present results, and the `news`: lines on trials that have ended.
+
+        Without a terminal a line comes with news, and at the beginning; if nobody collects news, with every change.
+        """
         self._document, progress = document, document["progress"]
         changed = (document["state"], tuple(document["counts"].values()), progress["best"], progress["best_value"])
-        if not self.live and (news or changed != self._told):
+        due = changed != self._told if news is None else bool(news) or not self._told
+        if not self.live and due:
             self._told = changed
-            self.line(f"{time.strftime('%H:%M:%S')}  {' · '.join([progress_line(document), *news])}")
+            self.line(f"{time.strftime('%H:%M:%S')}  {' · '.join([progress_line(document), *(news or ())])}")
 
     def render(self) -> RenderableType:
         """The picture of this instant."""

@@ -51,6 +51,7 @@ class Attempts:
         self._running: dict[int, Attempt] = {}
         self._peaks: dict[str, int] = {}
         self._launches: Launches | None = None
+        self._said = ""
         launcher = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
         self._slots: dict[str, Slots] = {}
         if launcher == "basic":
@@ -171,8 +172,18 @@ class Attempts:
             self._stop.wait(0.1)
             if not said and time.monotonic() - began > 5:
                 said = True
-                owners = sorted({owner for slots in self._slots.values() for owner in slots.owners()})
-                log.warning("waiting for %s: its slots are taken by %s", " or ".join(self._slots), ", ".join(owners))
+                self._say_who_has_the_slots()
+
+    def _say_who_has_the_slots(self) -> None:
+        """Log it, once for each state: many trials may wait for the same slots."""
+        owners = {owner for slots in self._slots.values() for owner in slots.owners()} - {str(self._plan.folder)}
+        others = ", ".join(sorted(owners)) or "trials of this sweep"
+        way = "a larger sweep.slots lets more run at a time, and sweep.devices names further devices"
+        line = f"waiting for {' or '.join(self._slots)}: the slots are taken by {others}; {way}"
+        with self._lock:
+            is_new, self._said = line != self._said, line
+        if is_new:
+            log.warning(line)
 
 
 def device_name(configured: str) -> str:

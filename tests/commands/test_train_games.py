@@ -53,6 +53,10 @@ def learned(tmp_path_factory: pytest.TempPathFactory, games: Path) -> Run:
         return supervised(tmp_path_factory.mktemp("learned"), games, *LONG)
 
 
+def test_a_run_without_self_play_names_no_engine_of_it(learned: Run) -> None:
+    assert "self-play" not in str(learned.summary["device"])
+
+
 def weights_of(run: Run, name: str) -> dict[str, Tensor]:
     """Of a checkpoint of `run`."""
     state: dict[str, Tensor] = torch.load(run.folder / "checkpoints" / f"{name}.ckpt", weights_only=True)["state_dict"]

@@ -133,6 +133,19 @@ def test_without_a_terminal_a_line_comes_only_when_something_has_changed() -> No
     assert "\x1b" not in file.getvalue()
 
 
+def test_a_sweep_tells_the_end_of_a_trial_in_one_line() -> None:
+    """The study knows of it a moment before the sweep does."""
+    file = io.StringIO()
+    with SweepDisplay("s", console=Console(file=file)) as display:
+        display.update(document(*USUAL, state="running"), [])
+        done = document(*USUAL, trial(6, "pruned"), state="running")
+        display.update(done, [])
+        display.update(done, ["trial 6: pruned after 2 epochs"])
+        display.update(done, [])
+    lines = file.getvalue().splitlines()
+    assert [line.endswith("trial 6: pruned after 2 epochs") for line in lines] == [False, True]
+
+
 def test_everything_on_the_page_is_escaped() -> None:
     entries = (
         trial(0, rank=1, values=[0.5], params={NASTY: NASTY}, folder=NASTY),

@@ -244,7 +244,9 @@ class HexTask(ShownTask):
         return {"board": self.config.board, **self.data.summary(), "kernels": self._strength.summary()}
 
     def engine(self) -> str:
-        return f"self-play {self._host.description}"
+        if self.config.data.source != GAMES:
+            return f"self-play {self._host.description}"
+        return f"evaluation {self._host.description}" if self.config.evaluation.every_epochs else ""
 
     def close(self) -> None:
         for one in self._closing:
