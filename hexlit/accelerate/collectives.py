@@ -26,48 +26,53 @@ PATIENCE = 5.0
 """Seconds until a line says which ranks are missing; those of a run import the same packages."""
 
 _SECONDS_BETWEEN_LOOKS = 0.005
+_SECONDS_BETWEEN_ATTEMPTS = 0.1
 
 
-def rendezvous(place: Ranks, timeout: timedelta) -> dist.Store:
+def rendezvous(place: Ranks, timeout: timedelta) -> Any:
     """Wait until all ranks of the run are there; signals, such as Ctrl-C, work meanwhile, unlike in torch's own wait.
 
-    After `PATIENCE` seconds one line names the missing ranks. torch joins the same server afterwards, so the result
-    has to be kept as long as the ranks work together.
+    After `PATIENCE` seconds one line names the missing ranks. torch joins the server of the returned store afterwards,
+    so the store has to be kept as long as the ranks work together.
 
     Raises:
         UsageError: a rank is missing after `timeout`, or another program uses the port.
     """
     began, said = time.monotonic(), False
-    end = began + timeout.total_seconds()
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     keys = [f"hexlit/{attempt}/{rank}" for rank in range(place.size)]
-    store: dist.TCPStore | None = None
+    store: Any = None
     while True:
-        missing = [0]
-        store = store or _store_of(place, timeout)
-        if store is not None:
-            store.set(keys[place.rank], "")
-            missing = [rank for rank, key in enumerate(keys) if not store.check([key])]
-        if store is not None and not missing:
+        if store is None:
+            store = _store_of(place, timeout)
+            if store is not None:
+                store.set(keys[place.rank], "")
+        if store is not None and store.check(keys):
             return store
-        now, names = time.monotonic(), ", ".join(map(str, missing))
-        message = f"{place.origin}: waits for rank {names} at {place.address}:{place.port}"
-        if now > end:
-            raise UsageError(f"{message}, which did not come within accelerator.rank_timeout")
-        if now - began > PATIENCE and not said:
-            log.warning("%s; to train in one process, unset that variable", message)
+        waited = time.monotonic() - began
+        if waited > PATIENCE and not said:
+            log.warning("%s; to train in one process, unset that variable", _whom(place, store, keys))
             said = True
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        if waited > timeout.total_seconds():
+            raise UsageError(f"{_whom(place, store, keys)}, which did not come within accelerator.rank_timeout")
+        time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
 
 
-def _store_of(place: Ranks, timeout: timedelta) -> dist.TCPStore | None:
-    """The store of the first rank, or of torchrun; None while nothing answers there."""
+def _whom(place: Ranks, store: Any, keys: list[str]) -> str:
+    """Whom the rank at `place` waits for: those without a key in the `store`; the first rank while there is none."""
+    missing = [0] if store is None else [rank for rank, key in enumerate(keys) if not store.check([key])]
+    return f"{place.origin}: waits for rank {', '.join(map(str, missing))} at {place.address}:{place.port}"
+
+
+def _store_of(place: Ranks, timeout: timedelta) -> Any:
+    """The store of torch at the first rank, or of torchrun; None while nothing answers there."""
     serves = place.writes and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
-    where = {"host_name": place.address, "port": place.port, "world_size": place.size, "wait_for_workers": False}
+    where: dict[str, Any] = {"host_name": place.address, "port": place.port, "world_size": place.size}
     try:
         if not serves:  # torch's client would print every attempt
             socket.create_connection((place.address, place.port), timeout=1.0).close()
-        return dist.TCPStore(is_master=serves, timeout=timeout, multi_tenant=True, **where)
+        how: dict[str, Any] = {"wait_for_workers": False, "timeout": timeout, "multi_tenant": True}
+        return dist.TCPStore(is_master=serves, **where, **how)  # type: ignore[attr-defined]  # not in every build
     except OSError:
         return None
     except RuntimeError as error:

@@ -79,6 +79,7 @@ def train(composed: Composed) -> None:
 
         train_trial(settings, composed, ticket)
         return
+    refuse_missing(settings)
     refuse_sweep(settings, composed, "hexlit train --multirun with hydra/sweeper=optuna")
     if composed.is_job:
         settings.resume = requeued(folder)
@@ -99,13 +100,12 @@ def refuse_sweep(settings: RunConfig, composed: Composed, right: str) -> None:
 
 
 def refuse_unfit(settings: RunConfig, composed: Composed) -> None:
-    """Refuse overrides without effect under the other settings, and packages, files and devices that are missing."""
+    """Refuse overrides without effect under the other settings, and packages and files that are missing."""
     for override in composed.overrides:
         section = override.lstrip("+~").partition("=")[0].partition(".")[0]
         if section in settings.without_effect:
             raise UsageError(f"{override}: {settings.without_effect[section]}")
     settings.check_installed()
-    refuse_missing(settings)
 
 
 def train_in_folder(
