@@ -101,7 +101,7 @@ def why_ended(config: RunSettings, task: Task, summary: Mapping[str, Any], state
         stopping.load_state_dict(states[EarlyStopping.__name__])
         if stopping.in_vain:
             return "trainer.patience"
-    flops = summary["cost"]["flops"]
+    flops = (summary.get("cost") or {}).get("flops") or 0
     for budget in budgets_of(config.trainer, lambda: 0.0, lambda: flops):
         if budget.state_key in states:
             budget.load_state_dict(states[budget.state_key])
