@@ -61,6 +61,7 @@ def test_a_command_says_how_to_continue(
     place: str, command: str, again: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     Path("a.sgf").write_text("(;FF[4]GM[11]SZ[3];B[a1])")
+    Path("net.ckpt").touch()
     monkeypatch.setattr("hexlit.commands.strength_run.load_network", lambda path: SimpleNamespace(size=3))
     monkeypatch.setattr(f"hexlit.{place}", terminated)
     assert main(shlex.split(command)) == 130

@@ -20,7 +20,8 @@ def refuse_missing(settings: Any) -> None:
         UsageError: one of them is surely missing. What seems to be there is tested when it is loaded.
     """
     checkpoint = getattr(settings, "checkpoint", None)
-    if isinstance(checkpoint, str):
+    resumed = getattr(settings, "resume", None) is not None  # what has ended needs no network any more
+    if isinstance(checkpoint, str) and not resumed:
         network_file(checkpoint)
     accelerator = getattr(settings, "accelerator", None)
     if accelerator is None or getattr(settings, "where", "here") != "here":  # the machines of a cluster may have it
